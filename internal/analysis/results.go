@@ -1,0 +1,203 @@
+package analysis
+
+// Schema names the format of results.json.
+const Schema = "tokentape.results/1"
+
+// Results are the numbers of one run. Field names carry their units and are
+// frozen; later versions only add.
+type Results struct {
+	Schema     string   `json:"schema"`
+	Run        string   `json:"run"`
+	Name       string   `json:"name,omitempty"`
+	TapeSHA256 string   `json:"tape_sha256"` // of the tape's lines as stored, decompressed
+	Verdict    Verdict  `json:"verdict"`
+	Counts     Counts   `json:"counts"`
+	Load       Load     `json:"load"`
+	Windows    []Window `json:"windows"`
+	Notes      []string `json:"notes,omitempty"`
+	About      About    `json:"about"`
+
+	// Rows are the derived values per request, in plan order; never in
+	// results.json.
+	Rows []Row `json:"-"`
+}
+
+// About repeats the facts of the tape's header that a view shows beside the
+// numbers.
+type About struct {
+	Started    string   `json:"started"` // RFC 3339, UTC, the run's t = 0
+	URL        string   `json:"url"`
+	API        string   `json:"api"`
+	Model      string   `json:"model"`
+	Engine     string   `json:"engine,omitempty"`
+	Version    string   `json:"version,omitempty"`
+	Dataset    string   `json:"dataset"`
+	DataSHA256 string   `json:"dataset_sha256"`
+	DataRows   int64    `json:"dataset_rows"`
+	PlanSHA256 string   `json:"plan_sha256"`
+	Tool       string   `json:"tool"`
+	Host       string   `json:"host"`
+	Devices    int64    `json:"devices,omitempty"`
+	Stop       string   `json:"stop"` // named stop reason, "incomplete" without a footer
+	StopWhy    string   `json:"stop_why,omitempty"`
+	Faults     []string `json:"tape_faults,omitempty"` // torn or skipped lines
+}
+
+// Verdict is the first line of a report: is this run fit for use?
+type Verdict struct {
+	Fit    bool    `json:"fit"`
+	Line   string  `json:"line"`
+	Checks []Check `json:"checks"`
+}
+
+// Severities and results of a Check.
+const (
+	SeverityFail = "fail"
+	SeverityNote = "note"
+
+	ResultPass = "pass"
+	ResultMiss = "miss"
+	ResultNone = "not_observed" // there was nothing to judge by
+)
+
+// Check is one named test of the run.
+type Check struct {
+	Name     string   `json:"name"`
+	Severity string   `json:"severity"`
+	Result   string   `json:"result"`
+	Value    *float64 `json:"value"`
+	Limit    *float64 `json:"limit"`
+	Unit     string   `json:"unit,omitempty"`
+	Why      string   `json:"why"`
+	Do       string   `json:"do"`
+}
+
+// Counts are requests of the measured phase: planned = ok + failed + cancelled
+// + not issued.
+type Counts struct {
+	Planned     int64            `json:"planned"`
+	Issued      int64            `json:"issued"`
+	OK          int64            `json:"ok"`
+	Failed      int64            `json:"failed"`
+	Cancelled   int64            `json:"cancelled"`
+	NotIssued   int64            `json:"not_issued"`
+	Preparation int64            `json:"preparation"` // warm-up, prepare, probe and tail requests
+	ByClass     map[string]int64 `json:"by_class"`
+	// Attempts counts sends of measured requests, Retried those beyond the first.
+	Attempts int64 `json:"attempts"`
+	// LostOutputTokens are tokens that failed or cancelled requests delivered.
+	LostOutputTokens int64 `json:"lost_output_tokens"`
+	// Examples holds one message per class.
+	Examples map[string]string `json:"examples,omitempty"`
+	Finish   map[string]int64  `json:"finish"` // finish reasons of ok requests
+}
+
+// Load says what was offered and what happened, over the measured phase.
+type Load struct {
+	Loop              string   `json:"loop"` // "closed", "open", "partly open"
+	Requests          int64    `json:"requests"`
+	Concurrency       int64    `json:"concurrency"` // 0: no cap
+	RateAsked         *float64 `json:"rate_asked_per_s"`
+	RatePlanned       *float64 `json:"rate_planned_per_s"`  // (N−1) ÷ (last due − first due)
+	RateAchieved      *float64 `json:"rate_achieved_per_s"` // the same over actual sends (wrote_first)
+	SlotWaitShare     *float64 `json:"slot_wait_share"`     // share of requests that waited for a slot
+	SlotWaitMeanMS    *float64 `json:"slot_wait_mean_ms"`   // over those that waited
+	SlotWaitMaxMS     *float64 `json:"slot_wait_max_ms"`
+	PacerLagP50MS     *float64 `json:"pacer_lag_p50_ms"`
+	PacerLagP99MS     *float64 `json:"pacer_lag_p99_ms"`
+	PacerLagMaxMS     *float64 `json:"pacer_lag_max_ms"`
+	SendLagP99MS      *float64 `json:"send_lag_p99_ms"`
+	SendLagMaxMS      *float64 `json:"send_lag_max_ms"`
+	Late              int64    `json:"late"` // rows sent more than 1 ms after due
+	ConcurrencyMean   *float64 `json:"concurrency_mean"`
+	ConcurrencyPeak   int64    `json:"concurrency_peak"`
+	NewConnections    int64    `json:"new_connections"`
+	ReusedConnections int64    `json:"reused_connections"`
+	CPUMean           *float64 `json:"client_cpu_mean_cores"`
+	CPUPeak           *float64 `json:"client_cpu_peak_cores"`
+	SchedP99MS        *float64 `json:"client_sched_p99_ms"`
+	GCPauseMS         *float64 `json:"client_gc_pause_ms"` // sum over the run
+	QueuePeak         int64    `json:"recorder_queue_peak"`
+}
+
+// Window is one table.
+type Window struct {
+	Kind        string              `json:"kind"` // "whole", "stable", "steady"
+	From        *float64            `json:"from_s"`
+	To          *float64            `json:"to_s"`
+	Requests    int64               `json:"requests"` // ok requests in the latency cohort
+	Why         string              `json:"why"`      // how it was chosen, or why it does not exist
+	LeftOut     string              `json:"left_out"`
+	Warnings    []string            `json:"warnings"`
+	Metrics     map[string]*Summary `json:"metrics"`
+	MetricOrder []string            `json:"-"`
+	System      System              `json:"system"`
+	Facts       WindowFacts         `json:"facts"`
+}
+
+// WindowFacts are what sufficiency and stationarity are judged by.
+type WindowFacts struct {
+	ServiceTimes *float64 `json:"median_service_times"` // duration ÷ median E2E
+	InFlightMean *float64 `json:"inflight_mean"`
+	InFlightSD   *float64 `json:"inflight_sd"`
+	ToLastTokenS *float64 `json:"to_last_token_s,omitempty"` // whole: first release to last token
+	CachedRatio  *float64 `json:"cached_ratio"`              // Σ cached ÷ Σ input where both are known
+	CachedN      int64    `json:"cached_n"`                  // observed
+	CachedInferN int64    `json:"cached_inferred_n"`         // inferred zeros
+	GoodShare    *float64 `json:"slo_good_share,omitempty"`  // of issued requests of the window
+	GoodPerS     *float64 `json:"slo_good_requests_per_s,omitempty"`
+}
+
+// Summary is the distribution of one metric. With n = 0 all statistics are null.
+type Summary struct {
+	N        int64                  `json:"n"`
+	NEff     *float64               `json:"n_eff"`
+	Mean     *float64               `json:"mean"`
+	SD       *float64               `json:"sd"`
+	Min      *float64               `json:"min"`
+	Max      *float64               `json:"max"`
+	P50      *float64               `json:"p50"`
+	P75      *float64               `json:"p75"`
+	P90      *float64               `json:"p90"`
+	P95      *float64               `json:"p95"`
+	P99      *float64               `json:"p99"`
+	P999     *float64               `json:"p999"`
+	CI       map[string][2]*float64 `json:"ci,omitempty"` // 95 %: "mean", "p50", "p90" …
+	Unit     string                 `json:"unit"`
+	Source   string                 `json:"source"` // "stamps", "usage", "tokenizer" …
+	Warnings []string               `json:"warnings"`
+}
+
+// System are rates of the whole service over the window.
+type System struct {
+	DurationS          *float64               `json:"duration_s"`
+	RequestsPerS       *float64               `json:"requests_per_s"`
+	OutputTokensPerS   *float64               `json:"output_tokens_per_s"`
+	InputTokensPerS    *float64               `json:"input_tokens_per_s"`
+	TotalTokensPerS    *float64               `json:"total_tokens_per_s"`
+	ConcurrencyMean    *float64               `json:"concurrency_mean"`
+	ConcurrencyPeak    int64                  `json:"concurrency_peak"`
+	PerDevices         map[string]*float64    `json:"per_devices,omitempty"` // "output_tokens_per_s_per_16_devices"
+	CI                 map[string][2]*float64 `json:"ci,omitempty"`
+	OutputTokensSource string                 `json:"output_tokens_source,omitempty"`
+}
+
+// Row are the derived values of one request. Absent is nil.
+type Row struct {
+	Seq                                        int64
+	Phase, Outcome, Cause, Message, Finish     string
+	DueS, ReleasedS, EndS                      *float64
+	SlotWaitMS, PacerLagMS                     *float64
+	TTFTMS, TTFOMS, TPOTMS, E2EMS, StreamEndMS *float64
+	TTFTDueMS, E2EDueMS                        *float64
+	ITLMeanMS, ITLMaxMS                        *float64
+	Input, Output, Cached, Reasoning, Asked    *int64
+	InputSource, OutputSource                  string
+	Events, TokenEvents                        int64
+	Status                                     int
+	DatasetRow                                 int64
+	Attempts                                   int
+	ConnReused                                 *bool
+	Windows                                    []string // kinds whose cohort holds the request
+	Flags                                      []string
+}

@@ -1,0 +1,89 @@
+package dialect
+
+import (
+	"tokentape/internal/dialect/frame"
+	"tokentape/internal/workload"
+)
+
+// Unknown marks a count that the server did not report.
+const Unknown int64 = -1
+
+// Options are the request parts that the spec, not the item, decides.
+type Options struct {
+	Model     string
+	Stream    bool
+	OutputLen int64          // 0: not asked; the item's own length wins
+	Sampling  map[string]any // merged into the body; keys sorted so that equal specs give equal bytes
+}
+
+// Dialect is one way of talking to a server. Implementations are stateless and
+// safe for concurrent use.
+type Dialect interface {
+	// Name is the value of target.api.
+	Name() string
+	// Path is the endpoint: under the API root when it begins with "/v1/",
+	// under the server's root otherwise.
+	Path() string
+	// Framing says how a streamed body is cut into payloads.
+	Framing() frame.Kind
+	// Body is the request body. Its error names the field that cannot be sent.
+	Body(workload.Item, Options) ([]byte, error)
+	// NewDecoder makes a decoder for one response.
+	NewDecoder() Decoder
+}
+
+// Mark is one event's meaning: a letter of tape.Events.Kind, the choice it
+// belongs to, and the running output-token count it carried (Unknown: none).
+type Mark struct {
+	Kind   byte
+	Choice int32
+	Tok    int64
+}
+
+// Decoder reads the payloads of one response in order. It is not safe for
+// concurrent use; Reset makes it ready for another response.
+type Decoder interface {
+	// Event reads one framed payload of a stream (for SSE: the joined data
+	// lines, name is the event field). It appends one Mark per event to dst:
+	// exactly one, or one per choice that carries output. The payload and any
+	// text handed to Sink are valid during the call only. A payload that is not
+	// what the dialect knows is counted in Facts.Malformed, never an error.
+	Event(name string, payload []byte, dst []Mark) []Mark
+	// Whole reads a one-shot (not streamed) body.
+	Whole(body []byte)
+	// Facts is what is known so far; valid until Reset.
+	Facts() *Facts
+	// SetSink gives generated text away as it comes; nil drops it.
+	SetSink(Sink)
+	Reset()
+}
+
+// Sink takes generated text: kind is a token letter. text is valid during the
+// call only.
+type Sink func(kind byte, choice int32, text []byte)
+
+// Facts are what a response said. Counts are Unknown when absent.
+type Facts struct {
+	Finish    string // verbatim finish reason of the first choice to end; "" none
+	Done      bool   // [DONE], or the dialect's own last-event mark
+	EndIsDone bool   // a clean end of body is this dialect's end mark
+	Whole     bool   // a one-shot answer was read
+	HasOutput bool   // some generated output came (text, reasoning, tool call, refusal)
+
+	Input, Output, Cached, Reasoning int64
+	Accepted, Rejected, Verify       int64
+	CountSource                      string // tape.SourceUsage or tape.SourceEngine, when Output is known
+
+	Err       *ServerError // an error inside the body
+	Malformed int          // payloads that could not be read
+	Sample    string       // first bytes of the first malformed payload, at most 200
+
+	Choices int // distinct choices that carried output or a finish
+}
+
+// ServerError is an error object inside a response body.
+type ServerError struct {
+	Code    string
+	Type    string
+	Message string // bounded to 500 bytes
+}

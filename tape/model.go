@@ -1,0 +1,388 @@
+package tape
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Schema names the line format this package writes. Readers accept any minor
+// addition (unknown fields are ignored) and refuse a newer major by name.
+const Schema = "tokentape.tape/1"
+
+// Opt is a value that may be absent. The zero Opt is absent, is left out of JSON
+// when the field is tagged omitzero, and reads from null. Absent is never 0.
+type Opt[T any] struct {
+	V  T
+	OK bool
+}
+
+// Some is a present value.
+func Some[T any](v T) Opt[T] { return Opt[T]{V: v, OK: true} }
+
+// IsZero reports absence; encoding/json's omitzero uses it.
+func (o Opt[T]) IsZero() bool { return !o.OK }
+
+// Or is the value, or def when it is absent.
+func (o Opt[T]) Or(def T) T {
+	if o.OK {
+		return o.V
+	}
+	return def
+}
+
+// MarshalJSON writes the value, or null when it is absent.
+func (o Opt[T]) MarshalJSON() ([]byte, error) {
+	if !o.OK {
+		return []byte("null"), nil
+	}
+	return json.Marshal(o.V)
+}
+
+// UnmarshalJSON reads the value; null is absent.
+func (o *Opt[T]) UnmarshalJSON(b []byte) error {
+	if bytes.Equal(b, []byte("null")) {
+		*o = Opt[T]{}
+		return nil
+	}
+	if err := json.Unmarshal(b, &o.V); err != nil {
+		return err
+	}
+	o.OK = true
+	return nil
+}
+
+// Header is the first line of a tape: what was asked, of whom, from where.
+type Header struct {
+	Type   string          `json:"type"` // "header"
+	Schema string          `json:"schema"`
+	Run    string          `json:"run"` // unique id of the run, sortable by time
+	Name   string          `json:"name,omitempty"`
+	Tool   Tool            `json:"tool"`
+	Anchor Anchor          `json:"anchor"`
+	Spec   json.RawMessage `json:"spec"` // resolved, secrets as "***"
+	Plan   PlanRef         `json:"plan"`
+	Data   DataRef         `json:"dataset"`
+	Tok    *FileRef        `json:"tokenizer,omitempty"`
+	Host   Host            `json:"host"`
+	Server Server          `json:"server"`
+	Notes  []string        `json:"notes,omitempty"` // said before the first request: model not in the list, rows repeated …
+}
+
+// Tool is the program that wrote the tape.
+type Tool struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	VCS     string `json:"vcs,omitempty"`
+}
+
+// Anchor ties the run's monotonic epoch (t = 0) to the world.
+type Anchor struct {
+	Wall      string `json:"wall"`       // RFC 3339 with nanoseconds, UTC, at the epoch
+	Clock     string `json:"clock"`      // "monotonic"
+	Machine   int64  `json:"machine_ns"` // CLOCK_MONOTONIC of this machine at the epoch
+	ReadStamp string `json:"read_stamp"` // "conn" below net/http, "body" for HTTP/2
+}
+
+// PlanRef names the plan by content. Kind "rows": all rows were made before the
+// first request. Kind "generator": rows were drawn while running, Rows is 0 and
+// SHA256 is that of the generator's parameters.
+type PlanRef struct {
+	SHA256 string `json:"sha256"`
+	Rows   int64  `json:"rows"`
+	Kind   string `json:"kind"`
+}
+
+// DataRef names the dataset by content.
+type DataRef struct {
+	Path   string `json:"path"`
+	Bytes  int64  `json:"bytes"`
+	Rows   int64  `json:"rows"`
+	SHA256 string `json:"sha256"`
+}
+
+// FileRef names a file by content.
+type FileRef struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+}
+
+// Host is the machine of the client.
+type Host struct {
+	Name   string `json:"name,omitempty"`
+	OS     string `json:"os"`
+	Arch   string `json:"arch"`
+	CPUs   int    `json:"cpus"`
+	Kernel string `json:"kernel,omitempty"`
+	NoFile int64  `json:"nofile,omitempty"` // descriptor limit
+	Ports  int64  `json:"ports,omitempty"`  // ephemeral ports
+}
+
+// Server is what preflight learned with GETs only.
+type Server struct {
+	URL     string   `json:"url"` // final URL of the requests
+	Engine  string   `json:"engine,omitempty"`
+	Version string   `json:"version,omitempty"`
+	Model   string   `json:"model,omitempty"` // the id that requests carry
+	Models  []string `json:"models,omitempty"`
+	Remote  string   `json:"remote,omitempty"` // address of the first connection
+}
+
+// Capabilities is what the server was proved to report in this run. Empty
+// strings and absent values mean "not known".
+type Capabilities struct {
+	Type           string       `json:"type"`            // "capabilities"
+	Usage          string       `json:"usage,omitempty"` // "end", "every", "never"
+	CachedTokens   string       `json:"cached_tokens,omitempty"`
+	ReasoningField string       `json:"reasoning_field,omitempty"`
+	TokensPerEvent Opt[float64] `json:"tokens_per_event,omitzero"`
+	RoleFirst      Opt[bool]    `json:"role_first,omitzero"`
+	MaxTokensField string       `json:"max_tokens_field,omitempty"`
+	By             []string     `json:"by,omitempty"`
+}
+
+// Phase says what a request was for. Only PhaseMeasure enters statistics.
+type Phase string
+
+// The phases of a run.
+const (
+	PhaseProbe   Phase = "probe"
+	PhasePrepare Phase = "prepare"
+	PhaseWarmup  Phase = "warmup"
+	PhaseMeasure Phase = "measure"
+	PhaseTail    Phase = "tail"
+)
+
+// Outcome is the class of a request's end. Only OutcomeOK enters latency and
+// token statistics.
+type Outcome string
+
+// The outcome classes; docs and exit codes use these words.
+const (
+	OutcomeOK        Outcome = "ok"
+	OutcomeStatus    Outcome = "http_status"
+	OutcomeConnect   Outcome = "connect"
+	OutcomeTimeout   Outcome = "timeout" // Cause names the limit: connect, first_token, idle, total
+	OutcomeReset     Outcome = "reset"
+	OutcomeTruncated Outcome = "truncated_stream"
+	OutcomeServer    Outcome = "server_error" // an error inside a 200
+	OutcomeMalformed Outcome = "malformed_stream"
+	OutcomeTooLarge  Outcome = "event_too_large"
+	OutcomeNotStream Outcome = "not_a_stream"
+	OutcomeRedirect  Outcome = "redirect"
+	OutcomeEmpty     Outcome = "empty_response"
+	OutcomeFiltered  Outcome = "filtered"
+	OutcomeAborted   Outcome = "aborted"
+	OutcomeCancelled Outcome = "cancelled" // by the user or by a stop rule; neither success nor failure
+	OutcomeClient    Outcome = "client_limit"
+)
+
+// Ref names a row of the dataset; prompts themselves are never on the tape.
+type Ref struct {
+	Row    int64  `json:"row"`    // 0-based
+	Offset int64  `json:"offset"` // bytes from the start of the file
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// Request is one request with all its stamps and events. Times (t_…) are
+// nanoseconds since the run's epoch; a stamp that never happened is absent.
+// Stamps and token facts are those of the last attempt, except TReleased, which
+// is that of the first: latency spans all attempts.
+type Request struct {
+	Type    string      `json:"type"` // "request"
+	Seq     int64       `json:"seq"`  // row of the plan
+	Phase   Phase       `json:"phase"`
+	Worker  int         `json:"worker"`
+	Session Opt[string] `json:"session,omitzero"`
+	Turn    int         `json:"turn"`
+	Ref     Ref         `json:"ref"`
+
+	// TDue is the planned send; absent in a closed loop. TReady is when the
+	// load rules first allowed the send: the due time, or the moment a slot (or
+	// the session) became free, whichever is later. slot wait = t_ready − t_due;
+	// pacer lag = t_wrote_first − t_ready.
+	TDue      Opt[int64] `json:"t_due,omitzero"`
+	TReady    Opt[int64] `json:"t_ready,omitzero"`
+	TReleased Opt[int64] `json:"t_released,omitzero"`
+	TConn     Opt[int64] `json:"t_conn,omitzero"`
+	Conn      *Conn      `json:"conn,omitempty"`
+
+	TWroteFirst   Opt[int64] `json:"t_wrote_first,omitzero"`
+	TWrote        Opt[int64] `json:"t_wrote,omitzero"`
+	THeaders      Opt[int64] `json:"t_headers,omitzero"`
+	TFirstEvent   Opt[int64] `json:"t_first_event,omitzero"`
+	TFirstToken   Opt[int64] `json:"t_first_token,omitzero"`
+	TFirstVisible Opt[int64] `json:"t_first_visible,omitzero"`
+	TLastToken    Opt[int64] `json:"t_last_token,omitzero"`
+	TEnd          Opt[int64] `json:"t_end,omitzero"`
+
+	Events Events `json:"events,omitzero"`
+	Asked  Asked  `json:"asked,omitzero"`
+	Tokens Tokens `json:"tokens,omitzero"`
+	Bytes  Bytes  `json:"bytes"`
+	HTTP   HTTP   `json:"http,omitzero"`
+
+	Finish     string    `json:"finish,omitempty"` // verbatim; empty: none seen
+	Outcome    Outcome   `json:"outcome"`
+	Cause      string    `json:"cause,omitempty"`
+	Message    string    `json:"message,omitempty"` // bounded, secrets masked
+	Flags      []string  `json:"flags,omitempty"`   // not_streamed, no_done, buffered …
+	Attempts   int       `json:"attempts"`
+	AttemptLog []Attempt `json:"attempt_log,omitempty"` // the attempts before the last
+	Output     *Output   `json:"output,omitempty"`
+}
+
+// Conn is the connection that carried the request.
+type Conn struct {
+	ID     int64  `json:"id"`
+	Reused bool   `json:"reused"`
+	Remote string `json:"remote,omitempty"`
+}
+
+// Letters of Events.Kind.
+const (
+	KindRole      = 'r' // role-only or empty delta
+	KindContent   = 'c'
+	KindReasoning = 's'
+	KindTool      = 't'
+	KindRefusal   = 'x'
+	KindHidden    = 'h' // no text, but the server's running count grew: tokens hidden by a parser
+	KindFinish    = 'f'
+	KindUsage     = 'u'
+	KindError     = 'e'
+	KindDone      = 'd' // [DONE]
+	KindOther     = 'o'
+)
+
+// IsToken reports whether an event of this kind carries generated output.
+func IsToken(kind byte) bool {
+	switch kind {
+	case KindContent, KindReasoning, KindTool, KindRefusal, KindHidden:
+		return true
+	}
+	return false
+}
+
+// Events is the stream as it arrived, one entry an event. DT[i] is the gap in
+// nanoseconds to the event before (the first: to t_wrote_first). Kind is
+// run-length coded, letters separated by spaces: "r c3 f u d". Tok holds the
+// server's running output-token counts where it sent them (−1: none with that
+// event) and is nil when it sent none; Choice is nil when all are choice 0.
+type Events struct {
+	DT     []int64 `json:"dt,omitempty"`
+	Kind   string  `json:"kind,omitempty"`
+	Tok    []int64 `json:"tok,omitempty"`
+	Choice []int32 `json:"choice,omitempty"`
+}
+
+// IsZero reports that no event came.
+func (e Events) IsZero() bool { return len(e.DT) == 0 }
+
+// Asked is what the request demanded.
+type Asked struct {
+	Output Opt[int64] `json:"output,omitzero"` // max_tokens
+}
+
+// Token count sources.
+const (
+	SourceUsage     = "usage"     // the server's usage object
+	SourceEngine    = "engine"    // counters of the engine's own fields
+	SourceTokenizer = "tokenizer" // the model's tokenizer over the text
+	SourceEvents    = "events"    // number of token events
+)
+
+// Tokens are the counts of one request; what the server did not report is absent.
+type Tokens struct {
+	Input        Opt[int64] `json:"input,omitzero"`
+	InputSource  string     `json:"input_source,omitempty"`
+	Output       Opt[int64] `json:"output,omitzero"`
+	OutputSource string     `json:"output_source,omitempty"`
+	Cached       Opt[int64] `json:"cached,omitzero"`
+	Reasoning    Opt[int64] `json:"reasoning,omitzero"`
+	Accepted     Opt[int64] `json:"accepted,omitzero"`
+	Rejected     Opt[int64] `json:"rejected,omitzero"`
+	Verify       Opt[int64] `json:"verify,omitzero"`
+}
+
+// Bytes counts what went over the wire.
+type Bytes struct {
+	Sent  int64 `json:"sent"` // request body
+	Body  int64 `json:"body"` // response body as decoded from its transfer coding
+	Reads int64 `json:"reads"`
+}
+
+// HTTP is the response line.
+type HTTP struct {
+	Status int    `json:"status,omitempty"`
+	Proto  string `json:"proto,omitempty"`
+}
+
+// Attempt is an attempt that was followed by another.
+type Attempt struct {
+	TReleased Opt[int64] `json:"t_released,omitzero"`
+	TEnd      Opt[int64] `json:"t_end,omitzero"`
+	Status    int        `json:"status,omitempty"`
+	Outcome   Outcome    `json:"outcome"`
+	Message   string     `json:"message,omitempty"`
+}
+
+// Output is the generated text, as record.output asked: its hash, or the text.
+type Output struct {
+	SHA256    string `json:"sha256,omitempty"`
+	Text      string `json:"text,omitempty"`
+	Reasoning string `json:"reasoning,omitempty"`
+}
+
+// ClientSample is the client's own health over the interval that ends at T.
+type ClientSample struct {
+	Type      string       `json:"type"` // "client"
+	T         int64        `json:"t"`
+	CPU       float64      `json:"cpu"` // cores used by this process over the interval
+	GCPause   int64        `json:"gc_pause_ns"`
+	SchedP99  int64        `json:"sched_p99_ns"` // goroutine scheduling latency
+	RSS       int64        `json:"rss"`
+	InFlight  int64        `json:"inflight"`
+	Queue     int64        `json:"queue"` // records waiting for the tape
+	PacerP99  Opt[int64]   `json:"pacer_lag_p99_ns,omitzero"`
+	HostBusy  Opt[float64] `json:"host_cpu,omitzero"` // cores busy on the whole host
+	Goroutine int64        `json:"goroutines,omitempty"`
+}
+
+// Scrape is one reading of a server's metrics.
+type Scrape struct {
+	Type   string             `json:"type"` // "scrape"
+	T      int64              `json:"t"`
+	Source string             `json:"source"`
+	OK     bool               `json:"ok"`
+	Error  string             `json:"error,omitempty"`
+	Series map[string]float64 `json:"series,omitempty"`
+}
+
+// Stop reasons of a run.
+const (
+	ReasonCompleted   = "completed"    // every planned row was issued and ended
+	ReasonDuration    = "duration"     // load.duration ended the issuing
+	ReasonInterrupted = "interrupted"  // the user
+	ReasonRefused     = "refused"      // the first request was refused: configuration
+	ReasonWarmup      = "warmup"       // every warm-up request failed
+	ReasonRecorder    = "recorder"     // the tape could not keep up
+	ReasonDisk        = "disk"         // writing the tape failed
+	ReasonInternal    = "internal"     // a fault of ours
+	ReasonDataset     = "dataset_ends" // no row left to send
+)
+
+// Footer is the last line; a tape without one is incomplete. Counts are of the
+// measured phase: Planned = OK + ΣFailed + Cancelled + NotIssued. Preparation
+// counts all requests of other phases.
+type Footer struct {
+	Type        string           `json:"type"` // "footer"
+	Reason      string           `json:"reason"`
+	Message     string           `json:"message,omitempty"`
+	Planned     int64            `json:"planned"`
+	OK          int64            `json:"ok"`
+	Failed      map[string]int64 `json:"failed"`
+	Cancelled   int64            `json:"cancelled"`
+	NotIssued   int64            `json:"not_issued"`
+	Preparation int64            `json:"preparation"`
+	TEnd        int64            `json:"t_end"`
+	SHA256      string           `json:"sha256"` // of all lines before, newlines included
+}
