@@ -3,16 +3,19 @@ package clock
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// Clock counts nanoseconds since its epoch, which is the moment New was called.
+// Clock counts nanoseconds since its epoch, which is the moment New was called
+// unless Rebase moved it.
 // It is safe for concurrent use.
 type Clock struct {
-	epoch   time.Time
-	machine int64 // CLOCK_MONOTONIC at the epoch
+	made    time.Time
+	machine int64        // CLOCK_MONOTONIC when made
+	shift   atomic.Int64 // epoch − made
 	precise bool
 }
 
@@ -30,22 +33,28 @@ func newClock(precise bool) *Clock {
 	// The two readings are a few dozen nanoseconds apart; nothing that the
 	// difference of two stamps of one clock depends on.
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
-	return &Clock{epoch: time.Now(), machine: ts.Nano(), precise: precise}
+	return &Clock{made: time.Now(), machine: ts.Nano(), precise: precise}
 }
 
+// Rebase moves the epoch to time t of this clock, so that t becomes 0. Stamps
+// taken before do not fit those taken after: a run calls it once, before its
+// first request.
+func (c *Clock) Rebase(t int64) { c.shift.Add(t) }
+
 // Now is the time since the epoch in nanoseconds, monotonic.
-func (c *Clock) Now() int64 { return int64(time.Since(c.epoch)) }
+func (c *Clock) Now() int64 { return int64(time.Since(c.made)) - c.shift.Load() }
 
 // Epoch is the wall time of the epoch (UTC) and the machine's CLOCK_MONOTONIC
 // reading there, in nanoseconds. The second lets stamps of two processes on one
 // machine be compared.
 func (c *Clock) Epoch() (wall time.Time, machine int64) {
-	return c.epoch.Round(0).UTC(), c.machine
+	shift := c.shift.Load()
+	return c.made.Add(time.Duration(shift)).Round(0).UTC(), c.machine + shift
 }
 
 // Machine converts a time of this clock to the machine's CLOCK_MONOTONIC, both
 // in nanoseconds.
-func (c *Clock) Machine(t int64) int64 { return c.machine + t }
+func (c *Clock) Machine(t int64) int64 { return c.machine + c.shift.Load() + t }
 
 // Wall is the present wall time in UTC, for names of folders and files only.
 func (c *Clock) Wall() time.Time { return time.Now().UTC() }
