@@ -359,15 +359,15 @@ type Scrape struct {
 
 // Stop reasons of a run.
 const (
-	ReasonCompleted   = "completed"    // every planned row was issued and ended
-	ReasonDuration    = "duration"     // load.duration ended the issuing
-	ReasonInterrupted = "interrupted"  // the user
-	ReasonRefused     = "refused"      // the first request was refused: configuration
-	ReasonWarmup      = "warmup"       // every warm-up request failed
-	ReasonRecorder    = "recorder"     // the tape could not keep up
-	ReasonDisk        = "disk"         // writing the tape failed
-	ReasonInternal    = "internal"     // a fault of ours
-	ReasonDataset     = "dataset_ends" // no row left to send
+	ReasonCompleted   = "completed"   // every planned row was issued and ended
+	ReasonDuration    = "duration"    // load.duration ended the issuing
+	ReasonInterrupted = "interrupted" // the user
+	ReasonRefused     = "refused"     // the first request was refused: configuration
+	ReasonWarmup      = "warmup"      // every warm-up request failed
+	ReasonRecorder    = "recorder"    // the tape could not keep up
+	ReasonDisk        = "disk"        // writing the tape failed
+	ReasonInternal    = "internal"    // a fault of ours
+	ReasonDataset     = "dataset"     // a row could not be read or encoded in mid-run
 )
 
 // Footer is the last line; a tape without one is incomplete. Counts are of the

@@ -1,0 +1,250 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"tokentape/internal/exchange"
+	"tokentape/internal/pace"
+	"tokentape/internal/plan"
+	"tokentape/internal/workload"
+	"tokentape/tape"
+)
+
+// stageAhead is how many rows are prepared before they are due: enough to cover
+// a burst, little enough that bodies of a megabyte stay affordable.
+const stageAhead = 32
+
+// job is one row, ready to go out.
+type job struct {
+	row   plan.Row
+	item  workload.Item
+	ready *exchange.Prepared
+}
+
+// stage prepares rows ahead of the pacer, so that reading the dataset and
+// encoding a body never delay a send.
+func (e *engine) stage() <-chan *job {
+	out := make(chan *job, stageAhead)
+	go func() {
+		defer close(out)
+		put := func(row plan.Row) bool {
+			j, err := e.prepare(row)
+			if err != nil {
+				e.stop(tape.ReasonDataset, err.Error())
+				return false
+			}
+			select {
+			case out <- j:
+				return true
+			case <-e.issue.Done():
+				return false
+			}
+		}
+		for i := int64(0); ; i++ {
+			row, ok := e.cfg.Plan.At(i)
+			if !ok {
+				break
+			}
+			if !put(row) {
+				return
+			}
+		}
+		for i := int64(0); e.cfg.Tail; i++ {
+			row, ok := e.cfg.Plan.Tail(i)
+			if !ok || !put(row) {
+				return
+			}
+		}
+	}()
+	return out
+}
+
+func (e *engine) prepare(row plan.Row) (*job, error) {
+	item, err := e.cfg.Source.Item(row.Item)
+	if err != nil {
+		return nil, fmt.Errorf("row %d of the plan: %w", row.Seq, err)
+	}
+	if item.OutputLen == 0 {
+		item.OutputLen = row.Output
+	}
+	ready, err := e.cfg.Exchange.Prepare(item)
+	if err != nil {
+		return nil, fmt.Errorf("row %d of the plan (dataset row %d): %w", row.Seq, row.Item, err)
+	}
+	return &job{row: row, item: item, ready: ready}, nil
+}
+
+// pace releases the rows in order: when due, and when a slot is free. It holds
+// one thread for the whole run.
+func (e *engine) pace(j *job, staged <-chan *job) {
+	p := pace.New(e.clk)
+	unlock := e.clk.Lock()
+	defer unlock()
+	if _, err := p.Wait(e.issue, 0); err != nil {
+		return
+	}
+	for ok := true; ok; j, ok = <-staged {
+		due := j.row.Due
+		if due != plan.NoDue {
+			if _, err := p.Wait(e.issue, due); err != nil {
+				return
+			}
+		}
+		s, err := e.takeSlot()
+		if err != nil {
+			return
+		}
+		e.release(j, s)
+	}
+}
+
+// takeSlot waits for a place under the cap.
+func (e *engine) takeSlot() (slot, error) {
+	if err := context.Cause(e.issue); err != nil {
+		return slot{}, err
+	}
+	if e.slots == nil {
+		return slot{}, nil
+	}
+	select {
+	case s := <-e.slots:
+		return s, nil
+	default:
+	}
+	select {
+	case s := <-e.slots:
+		return s, nil
+	case <-e.issue.Done():
+		return slot{}, context.Cause(e.issue)
+	}
+}
+
+func (e *engine) release(j *job, s slot) {
+	req := &tape.Request{
+		Type: "request", Seq: j.row.Seq, Phase: j.row.Phase, Worker: s.id,
+		Ref: tape.Ref{Row: j.item.Ref.Row, Offset: j.item.Ref.Offset, SHA256: j.item.Ref.SHA256},
+	}
+	ready := s.freedAt
+	if j.row.Due != plan.NoDue {
+		req.TDue = tape.Some(j.row.Due)
+		ready = max(ready, j.row.Due)
+	}
+	req.TReady = tape.Some(ready)
+	e.issued.Add(1)
+	e.inFlight.Add(1)
+	if j.row.Phase == tape.PhaseMeasure {
+		e.mu.Lock()
+		e.counts.issuedMeasured++
+		e.mu.Unlock()
+	}
+	e.wg.Add(1)
+	req.TReleased = tape.Some(e.clk.Now())
+	go e.serve(j, s, req)
+}
+
+// serve sends one request, all its attempts, and records it.
+func (e *engine) serve(j *job, s slot, req *tape.Request) {
+	defer e.wg.Done()
+	var text string
+	for try := 1; ; try++ {
+		text = e.cfg.Exchange.Do(e.work, j.ready, req)
+		req.Attempts = try
+		if try >= e.cfg.Attempts || !retryable(req.Outcome) || e.work.Err() != nil {
+			break
+		}
+		at := tape.Attempt{TReleased: req.TReleased, TEnd: req.TEnd, Status: req.HTTP.Status, Outcome: req.Outcome, Message: req.Message}
+		if n := len(req.AttemptLog); n > 0 {
+			at.TReleased = req.AttemptLog[n-1].TEnd
+		}
+		*req = tape.Request{
+			Type: req.Type, Seq: req.Seq, Phase: req.Phase, Worker: req.Worker, Ref: req.Ref,
+			TDue: req.TDue, TReady: req.TReady, TReleased: req.TReleased,
+			AttemptLog: append(req.AttemptLog, at),
+		}
+	}
+	e.inFlight.Add(-1)
+	if e.slots != nil {
+		s.freedAt = e.clk.Now()
+		e.slots <- s
+	}
+	if e.cfg.Counter != nil && !req.Tokens.Output.OK && text != "" {
+		if n, err := e.cfg.Counter.CountTokens(text); err == nil {
+			req.Tokens.Output, req.Tokens.OutputSource = tape.Some(n), tape.SourceTokenizer
+		}
+	}
+	e.lags.add(req)
+	e.account(req)
+	e.rec.put(req)
+}
+
+// retryable says which ends may be tried again: those in which another attempt
+// can end differently.
+func retryable(o tape.Outcome) bool {
+	switch o {
+	case tape.OutcomeOK, tape.OutcomeCancelled, tape.OutcomeClient, tape.OutcomeRedirect, tape.OutcomeFiltered:
+		return false
+	}
+	return true
+}
+
+// account enters an ended request into the books and applies the stop rules.
+func (e *engine) account(req *tape.Request) {
+	e.mu.Lock()
+	c := &e.counts
+	switch {
+	case req.Outcome == tape.OutcomeOK:
+		c.anyOK = true
+	case c.first == nil && req.Outcome != tape.OutcomeCancelled:
+		c.first = req
+	}
+	var reason, message string
+	if req.Phase == tape.PhaseMeasure {
+		c.endedMeasured++
+		switch req.Outcome {
+		case tape.OutcomeOK:
+			c.ok++
+		case tape.OutcomeCancelled:
+			c.cancelled++
+		default:
+			c.failed[string(req.Outcome)]++
+		}
+	} else {
+		c.preparation++
+		if req.Phase == tape.PhaseWarmup {
+			c.warmupEnded++
+			if req.Outcome == tape.OutcomeOK {
+				c.warmupOK++
+			}
+			if w := e.cfg.Plan.Warmup(); c.warmupEnded == w && c.warmupOK == 0 && req.Outcome != tape.OutcomeCancelled {
+				reason, message = tape.ReasonWarmup, fmt.Sprintf("all %d warm-up requests failed; the last: %s: %s", w, req.Outcome, req.Message)
+			}
+		}
+	}
+	if !c.anyOK && refused(req) {
+		reason, message = tape.ReasonRefused, req.Message
+	}
+	tailDone := e.cfg.Tail && c.endedMeasured == e.cfg.Plan.Planned()
+	e.mu.Unlock()
+	if reason != "" {
+		e.stop(reason, message)
+	}
+	if tailDone {
+		e.cancelIssue(errMeasuredDone)
+	}
+}
+
+// refused reports an answer that every further request would get too, because
+// the address, the key or the model is wrong.
+func refused(req *tape.Request) bool {
+	switch req.Outcome {
+	case tape.OutcomeNotStream, tape.OutcomeRedirect:
+		return true
+	case tape.OutcomeStatus:
+		switch req.HTTP.Status {
+		case 401, 403, 404, 405:
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,269 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tokentape/internal/clock"
+	"tokentape/internal/exchange"
+	"tokentape/internal/plan"
+	"tokentape/internal/workload"
+	"tokentape/tape"
+)
+
+// TokenCounter counts the tokens of a text by the model's own tokenizer. It is
+// called after a request's end, never on the read path.
+type TokenCounter interface {
+	CountTokens(text string) (int64, error)
+}
+
+// Sampler writes lines of its own to the tape until ctx is done: client health,
+// server metrics. gauges and emit are safe for concurrent use.
+type Sampler func(ctx context.Context, gauges func() Gauges, emit func(line any))
+
+// Config is everything a run needs. All fields but the optional ones must be set.
+type Config struct {
+	Clock    *clock.Clock // Rebase is called on it: t = 0 is the first due time
+	Plan     *plan.Plan
+	Source   workload.Source
+	Exchange *exchange.Exchanger
+	Tape     *tape.Writer
+	Header   tape.Header // Anchor is filled in here
+
+	Concurrency int64         // C; 0: no cap
+	Duration    time.Duration // end of issuing; 0: when the plan ends
+	Attempts    int           // tries a request, at least 1
+	Drain       time.Duration // for running requests after the first interrupt
+	Tail        bool          // go on with unmeasured rows until the measured ones have ended
+
+	Counter  TokenCounter    // optional
+	Samplers []Sampler       // optional
+	Publish  func(Snapshot)  // optional; called ten times a second
+	Tokens   func() int64    // optional: token events seen so far, for Snapshot
+	Stop     <-chan struct{} // optional: each receive is one interrupt (first drains, second cancels)
+}
+
+// Summary is what the footer says.
+type Summary struct {
+	Footer tape.Footer
+	// FirstFailure is the first request that did not end ok, for the message of
+	// a refused run.
+	FirstFailure *tape.Request
+}
+
+// StopError is a named end of issuing (a tape.Reason… constant), and the cause
+// of the cancelled context.
+type StopError struct{ Reason, Message string }
+
+func (e *StopError) Error() string {
+	if e.Message == "" {
+		return e.Reason
+	}
+	return e.Message
+}
+
+// errCancelled is the cause that requests see when they are cut short by the
+// user or by a stop rule.
+var errCancelled = errors.New("cancelled: the run was stopped")
+
+// errMeasuredDone ends the issuing of tail rows; it is no stop reason.
+var errMeasuredDone = errors.New("all measured requests have ended")
+
+type engine struct {
+	cfg Config
+	clk *clock.Clock
+	rec *recorder
+
+	issue       context.Context // rows may be released while it lives
+	cancelIssue context.CancelCauseFunc
+	work        context.Context // running requests live in it
+	cancelWork  context.CancelCauseFunc
+
+	slots chan slot // free slots; nil: no cap
+	wg    sync.WaitGroup
+
+	issued   atomic.Int64 // all phases
+	inFlight atomic.Int64
+	lags     lagWindow
+
+	mu       sync.Mutex
+	counts   counts
+	stopped  *StopError
+	draining bool
+	allSent  bool // issuing has ended
+}
+
+// slot is a place under the cap, with the moment at which it became free.
+type slot struct {
+	freedAt int64
+	id      int
+}
+
+type counts struct {
+	issuedMeasured int64
+	endedMeasured  int64
+	ok             int64
+	cancelled      int64
+	failed         map[string]int64
+	preparation    int64
+	warmupEnded    int64
+	warmupOK       int64
+	anyOK          bool
+	first          *tape.Request // first that did not end ok
+}
+
+// Run sends the plan and writes the tape; it returns when the last line is
+// flushed. The error is not nil when the tape could not be written or rows could
+// not be prepared; the summary is valid all the same.
+func Run(ctx context.Context, cfg Config) (*Summary, error) {
+	e := &engine{cfg: cfg, clk: cfg.Clock}
+	e.counts.failed = map[string]int64{}
+	e.issue, e.cancelIssue = context.WithCancelCause(ctx)
+	e.work, e.cancelWork = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer e.cancelIssue(nil)
+	defer e.cancelWork(nil)
+
+	if c := cfg.Concurrency; c > 0 {
+		e.slots = make(chan slot, c)
+		for i := range int(c) {
+			e.slots <- slot{id: i}
+		}
+	}
+
+	staged := e.stage()
+	first, open := <-staged // the first body is ready before t = 0
+
+	// Issuing begins a little later, so that the pacer waits for the first due
+	// time as it does for every other.
+	const lead = int64(2 * time.Millisecond)
+	e.clk.Rebase(e.clk.Now() + lead)
+	wall, machine := e.clk.Epoch()
+	cfg.Header.Anchor = tape.Anchor{
+		Wall: wall.Format(time.RFC3339Nano), Clock: "monotonic",
+		Machine: machine, ReadStamp: "conn",
+	}
+
+	e.rec = newRecorder(cfg.Tape, e.stop)
+	e.rec.put(&cfg.Header)
+
+	side, endSide := context.WithCancel(context.WithoutCancel(ctx))
+	var sideWG sync.WaitGroup
+	for _, s := range cfg.Samplers {
+		sideWG.Go(func() { s(side, e.gauges, e.rec.put) })
+	}
+	sideWG.Go(func() { e.clk.Tick(side, flushEvery, func(int64) { e.rec.flush() }) })
+	if cfg.Publish != nil {
+		sideWG.Go(func() { e.clk.Tick(side, int64(100*time.Millisecond), func(int64) { cfg.Publish(e.snapshot()) }) })
+	}
+	if cfg.Stop != nil {
+		sideWG.Go(func() { e.watchInterrupts(side) })
+	}
+	if cfg.Duration > 0 {
+		t := e.clk.AfterFunc(int64(cfg.Duration)+lead, func() { e.stop(tape.ReasonDuration, "") })
+		defer t.Stop()
+	}
+
+	if open {
+		e.pace(first, staged)
+	}
+	e.mu.Lock()
+	e.allSent = true
+	e.mu.Unlock()
+	e.cancelIssue(nil)
+	for range staged { // let the stager end
+	}
+	e.wg.Wait()
+	endSide()
+	sideWG.Wait()
+
+	sum := e.finish()
+	err := e.rec.close(&sum.Footer)
+	if cfg.Publish != nil {
+		s := e.snapshot()
+		s.Final = true
+		cfg.Publish(s)
+	}
+	if f := sum.Footer; err == nil && (f.Reason == tape.ReasonInternal || f.Reason == tape.ReasonDataset) {
+		err = &StopError{f.Reason, f.Message}
+	}
+	return sum, err
+}
+
+// stop ends the issuing of rows with a named reason; the first one wins. A
+// reason that makes the rest of the run worthless cancels what is running too.
+func (e *engine) stop(reason, message string) {
+	e.mu.Lock()
+	if reason == tape.ReasonDuration && e.allSent {
+		e.mu.Unlock()
+		return // every row had gone out by then
+	}
+	if e.stopped == nil {
+		e.stopped = &StopError{reason, message}
+	}
+	cause := e.stopped
+	e.mu.Unlock()
+	e.cancelIssue(cause)
+	switch reason {
+	case tape.ReasonRefused, tape.ReasonWarmup, tape.ReasonInternal, tape.ReasonDisk, tape.ReasonDataset:
+		e.cancelWork(errCancelled)
+	}
+}
+
+// watchInterrupts obeys the user: the first interrupt stops issuing and gives
+// running requests cfg.Drain to end, the second cancels at once.
+func (e *engine) watchInterrupts(ctx context.Context) {
+	wait := func() bool {
+		select {
+		case _, ok := <-e.cfg.Stop:
+			return ok
+		case <-ctx.Done():
+			return false
+		}
+	}
+	if !wait() {
+		return
+	}
+	e.mu.Lock()
+	e.draining = true
+	e.mu.Unlock()
+	e.stop(tape.ReasonInterrupted, "")
+	t := e.clk.AfterFunc(int64(e.cfg.Drain), func() { e.cancelWork(errCancelled) })
+	defer t.Stop()
+	if wait() {
+		e.cancelWork(errCancelled)
+	}
+}
+
+// finish closes the books: planned = ok + failed + cancelled + not issued.
+func (e *engine) finish() *Summary {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := &e.counts
+	f := tape.Footer{
+		Type: "footer", Reason: tape.ReasonCompleted,
+		OK: c.ok, Failed: c.failed, Cancelled: c.cancelled,
+		Preparation: c.preparation, TEnd: e.clk.Now(),
+	}
+	if e.stopped != nil {
+		f.Reason, f.Message = e.stopped.Reason, e.stopped.Message
+	}
+	f.Planned = e.cfg.Plan.Planned()
+	if f.Planned < 0 { // a generator plans what it issues
+		f.Planned = c.issuedMeasured
+	}
+	f.NotIssued = f.Planned - c.issuedMeasured
+	sum := f.OK + f.Cancelled + f.NotIssued
+	for _, n := range f.Failed {
+		sum += n
+	}
+	if sum != f.Planned || f.NotIssued < 0 {
+		f.Reason = tape.ReasonInternal
+		f.Message = fmt.Sprintf("counts do not add up: planned %d, ok %d, failed %v, cancelled %d, not issued %d",
+			f.Planned, f.OK, f.Failed, f.Cancelled, f.NotIssued)
+	}
+	return &Summary{Footer: f, FirstFailure: c.first}
+}
