@@ -1,0 +1,212 @@
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"tokentape/internal/client"
+	"tokentape/internal/spec"
+	"tokentape/tape"
+)
+
+// maxBody bounds what a preflight answer may hold, in bytes.
+const maxBody = 4 << 20
+
+// Getter sends one GET; *client.Client is one.
+type Getter interface {
+	Get(ctx context.Context, url string, header http.Header, limit int64) (*client.Simple, error)
+}
+
+// Error is a server that cannot be measured as addressed.
+type Error struct {
+	URL    string
+	Status int    // 0: no answer came
+	Body   string // first bytes of the answer
+	Why    string
+	Hint   string
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "GET %s: ", e.URL)
+	if e.Status != 0 {
+		fmt.Fprintf(&b, "status %d: ", e.Status)
+	}
+	b.WriteString(e.Why)
+	if e.Body != "" {
+		fmt.Fprintf(&b, "\n  it answered: %s", e.Body)
+	}
+	return b.String()
+}
+
+// Result is what preflight found out.
+type Result struct {
+	Server tape.Server // URL is left to the caller
+	Notes  []string
+}
+
+// Preflight asks for the model list, which tells whether the address, the key
+// and the model fit, and for the engine's version where it has such an endpoint.
+// model is the one the user named; empty: the only one of the list. The error is
+// an *Error, or the context's.
+func Preflight(ctx context.Context, g Getter, base spec.Base, header http.Header, model string) (*Result, error) {
+	res := &Result{}
+	url := base.Join("/v1/models")
+	got, err := g.Get(ctx, url, header, maxBody)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, &Error{URL: url, Why: err.Error(), Hint: unreachable(err, base)}
+	}
+	res.Server.Remote = got.Remote
+	ids, owners, err := models(url, got)
+	switch {
+	case err == nil:
+	case got.Status == http.StatusNotFound && model != "":
+		res.Notes = append(res.Notes, fmt.Sprintf("the server has no model list (GET %s: 404); the model %q is taken as given", url, model))
+	default:
+		return nil, err
+	}
+	res.Server.Models = ids
+	if err := choose(res, url, got, model); err != nil {
+		return nil, err
+	}
+	engine(ctx, g, base, header, owners, &res.Server)
+	return res, nil
+}
+
+// models reads the answer of /v1/models.
+func models(url string, got *client.Simple) (ids, owners []string, err error) {
+	e := &Error{URL: url, Status: got.Status, Body: firstBytes(got.Body)}
+	switch s := got.Status; {
+	case s == http.StatusUnauthorized || s == http.StatusForbidden:
+		e.Why = "the server refuses the key"
+		e.Hint = "set target.api_key, for example --api-key '${API_KEY}' or api_key: ${API_KEY} in the spec"
+		return nil, nil, e
+	case s == http.StatusNotFound:
+		e.Why = "there is no such path"
+		e.Hint = "check the path prefix of target.url; when the server has no model list, name the model: --model NAME"
+		return nil, nil, e
+	case s >= 300 && s < 400:
+		e.Why = fmt.Sprintf("it redirects to %q", got.Header.Get("Location"))
+		e.Hint = "use the address it redirects to as target.url; redirects are not followed, since a POST does not survive them"
+		return nil, nil, e
+	case s != http.StatusOK:
+		e.Why = "the server is not ready"
+		e.Hint = "wait until GET " + url + " answers 200"
+		return nil, nil, e
+	}
+	var list struct {
+		Data []struct {
+			ID      string `json:"id"`
+			Root    string `json:"root"`
+			OwnedBy string `json:"owned_by"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(got.Body, &list); err != nil {
+		e.Why = fmt.Sprintf("the answer is no model list (content type %q)", got.Header.Get("Content-Type"))
+		e.Hint = "is this an LLM server? A web page or a gateway's login page answers like this"
+		return nil, nil, e
+	}
+	for _, m := range list.Data {
+		ids = append(ids, m.ID)
+		owners = append(owners, m.OwnedBy)
+	}
+	return ids, owners, nil
+}
+
+// choose settles the model id that requests will carry.
+func choose(res *Result, url string, got *client.Simple, model string) error {
+	ids := res.Server.Models
+	if model == "" {
+		switch len(ids) {
+		case 1:
+			res.Server.Model = ids[0]
+			return nil
+		case 0:
+			return &Error{URL: url, Status: got.Status, Body: firstBytes(got.Body), Why: "the server lists no model", Hint: "name one: --model NAME"}
+		}
+		return &Error{URL: url, Status: got.Status, Why: "the server lists several models: " + strings.Join(ids, ", "), Hint: "name one: --model " + ids[0]}
+	}
+	res.Server.Model = model
+	if len(ids) == 0 || slices.Contains(ids, model) || slices.Contains(ids, model+":latest") {
+		return nil
+	}
+	// SGLang and vLLM name a LoRA adapter "base:adapter" or by an alias of its own.
+	if base, _, ok := strings.Cut(model, ":"); ok && slices.Contains(ids, base) {
+		return nil
+	}
+	res.Notes = append(res.Notes, fmt.Sprintf("the model %q is not among the server's ids (%s)", model, strings.Join(ids, ", ")))
+	return nil
+}
+
+// engine finds out who serves, by endpoints that answer GET without side effect.
+func engine(ctx context.Context, g Getter, base spec.Base, header http.Header, owners []string, s *tape.Server) {
+	ask := func(path string, into any) bool {
+		got, err := g.Get(ctx, base.Join(path), header, maxBody)
+		return err == nil && got.Status == http.StatusOK && json.Unmarshal(got.Body, into) == nil
+	}
+	if len(owners) > 0 {
+		switch owners[0] {
+		case "sglang", "vllm", "llamacpp":
+			s.Engine = owners[0]
+		case "library":
+			s.Engine = "ollama"
+		}
+	}
+	switch s.Engine {
+	case "", "sglang":
+		var info struct {
+			Version string `json:"version"`
+		}
+		if ask("/get_server_info", &info) || ask("/server_info", &info) {
+			s.Engine, s.Version = "sglang", info.Version
+		}
+	case "vllm":
+		var v struct {
+			Version string `json:"version"`
+		}
+		if ask("/version", &v) {
+			s.Version = v.Version
+		}
+	case "ollama":
+		var v struct {
+			Version string `json:"version"`
+		}
+		if ask("/api/version", &v) {
+			s.Version = v.Version
+		}
+	}
+}
+
+func unreachable(err error, base spec.Base) string {
+	switch client.Classify(err) {
+	case client.ClassTLS:
+		return "give the authority that signed it: target.ca_file; or, for a test machine, --set target.insecure=true"
+	case client.ClassConnectTimeout:
+		return "nothing answers there within limits.connect; is the address right, and is a firewall between?"
+	}
+	return "is the server running at " + base.Root + "? Try the simulated one: tokentape sim"
+}
+
+// firstBytes is the beginning of an answer as one printable line.
+func firstBytes(b []byte) string {
+	const limit = 200
+	s := strings.ToValidUTF8(string(b[:min(len(b), limit+utf8.UTFMax)]), "\uFFFD")
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+	if r := []rune(s); len(r) > limit {
+		s = string(r[:limit]) + "…"
+	}
+	return strings.TrimSpace(s)
+}
