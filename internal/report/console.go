@@ -1,0 +1,309 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"tokentape/internal/analysis"
+)
+
+// Options say how a console report is laid out.
+type Options struct {
+	Width int  // terminal columns; 0: 80; below 60 counts as 60
+	Color bool // ANSI colours
+}
+
+// Console writes the report for people. The first line is the verdict; what
+// missed, why and what to do follow at once; tables come after the facts that
+// one has to know to read them; numbered warnings and definitions close it.
+func Console(w io.Writer, r *analysis.Results, o Options) error {
+	if err := finite(r); err != nil {
+		return err
+	}
+	width := o.Width
+	if width == 0 {
+		width = 80
+	}
+	c := &console{page: page{width: max(width, 60), color: o.Color}, r: r}
+	c.verdict()
+	c.about()
+	c.counts()
+	c.load()
+	c.windows()
+	c.remarks()
+	c.glossary()
+	_, err := io.WriteString(w, c.b.String())
+	return err
+}
+
+type console struct {
+	page
+	r         *analysis.Results
+	footnotes []string
+	metrics   map[string]bool // shown, so explained
+	dashes    bool            // a dash was shown, so explained
+}
+
+// note is the number of a footnote; equal texts share one.
+func (c *console) note(text string) string {
+	i := slices.Index(c.footnotes, text)
+	if i < 0 {
+		c.footnotes = append(c.footnotes, text)
+		i = len(c.footnotes) - 1
+	}
+	return fmt.Sprintf("[%d]", i+1)
+}
+
+// marks are the numbers of several footnotes.
+func (c *console) marks(texts []string) string {
+	var m []string
+	for _, t := range texts {
+		if n := c.note(t); !slices.Contains(m, n) {
+			m = append(m, n)
+		}
+	}
+	return strings.Join(m, " ")
+}
+
+func (c *console) verdict() {
+	v := c.r.Verdict
+	st := green
+	if !v.Fit {
+		st = red
+	}
+	c.hang("", verdictLine(v), st)
+	for _, severity := range []string{analysis.SeverityFail, analysis.SeverityNote} {
+		for _, k := range v.Checks {
+			if k.Severity == severity && k.Result == analysis.ResultMiss {
+				c.check(k)
+			}
+		}
+	}
+}
+
+// verdictLine is the verdict as analysis worded it, its first words in capitals.
+func verdictLine(v analysis.Verdict) string {
+	lead := "not fit for use"
+	if v.Fit {
+		lead = "fit for use"
+	}
+	rest, ok := strings.CutPrefix(v.Line, lead)
+	switch {
+	case !ok && v.Line != "":
+		rest = ": " + v.Line
+	case strings.HasPrefix(rest, "; "):
+		rest = " · " + rest[len("; "):]
+	}
+	return strings.ToUpper(lead) + clean(rest)
+}
+
+func (c *console) check(k analysis.Check) {
+	word, st := "note", yellow
+	if k.Severity == analysis.SeverityFail {
+		word, st = "FAIL", red
+	}
+	text := k.Name
+	if k.Value != nil {
+		text += ": " + measure(k.Value, k.Unit)
+		if k.Limit != nil {
+			text += ", limit " + measure(k.Limit, k.Unit)
+		}
+	}
+	c.hang("  "+word+"  ", text, st)
+	if k.Why != "" {
+		c.hang("        ", clean(k.Why), plain)
+	}
+	if k.Do != "" {
+		c.hang("        → ", clean(k.Do), plain)
+	}
+}
+
+// about says what was run, where and when.
+func (c *console) about() {
+	a := c.r.About
+	title := "Run"
+	if c.r.Name != "" {
+		title += " " + clean(c.r.Name)
+	}
+	c.heading(title + " · " + c.r.Run)
+	c.fact("started", orAbsent(a.Started)+" (t = 0)")
+	c.fact("server", clean(join(" · ", a.URL, a.API)))
+	c.fact("model", orAbsent(clean(a.Model)))
+	c.fact("engine", orAbsent(clean(join(" ", a.Engine, a.Version))))
+	c.fact("dataset", clean(join(" · ", a.Dataset, count(a.DataRows)+" "+plural(a.DataRows, "row"), "sha256 "+short(a.DataSHA256))))
+	c.fact("plan", "sha256 "+short(a.PlanSHA256))
+	c.fact("tape", "sha256 "+short(c.r.TapeSHA256))
+	if a.Devices > 0 {
+		c.fact("devices", count(a.Devices))
+	}
+	c.fact("client", clean(join(" · ", a.Host, a.Tool)))
+	c.fact("stopped", clean(join(": ", orAbsent(a.Stop), a.StopWhy)))
+}
+
+// counts is the equation that must add up, and what stands behind its terms.
+func (c *console) counts() {
+	n := c.r.Counts
+	c.heading("Requests")
+	c.hang("  ", fmt.Sprintf("%s planned = %s ok + %s failed + %s cancelled + %s not issued",
+		count(n.Planned), count(n.OK), count(n.Failed), count(n.Cancelled), count(n.NotIssued)), plain)
+	for _, class := range slices.Sorted(maps.Keys(n.ByClass)) {
+		text := count(n.ByClass[class]) + " " + class
+		if m := n.Examples[class]; m != "" {
+			text += ", for example: " + clean(m)
+		}
+		c.hang("    ", text, yellow)
+	}
+	for _, class := range slices.Sorted(maps.Keys(n.Examples)) {
+		if _, shown := n.ByClass[class]; !shown {
+			c.hang("    ", class+", for example: "+clean(n.Examples[class]), yellow)
+		}
+	}
+	if len(n.Finish) > 0 {
+		var parts []string
+		for _, k := range slices.Sorted(maps.Keys(n.Finish)) {
+			parts = append(parts, quoteEmpty(k)+" "+count(n.Finish[k]))
+		}
+		c.fact("finish", clean(strings.Join(parts, " · ")))
+	}
+	if n.Attempts != n.Issued {
+		c.fact("attempts", fmt.Sprintf("%s for %s issued requests", count(n.Attempts), count(n.Issued)))
+	}
+	if n.Preparation > 0 {
+		c.fact("beside these", fmt.Sprintf("%s %s of preparation (warm-up, probe, tail), in no number below", count(n.Preparation), plural(n.Preparation, "request")))
+	}
+	if n.LostOutputTokens > 0 {
+		c.fact("lost", fmt.Sprintf("%s output tokens delivered by requests that failed or were cancelled, in no token statistic", count(n.LostOutputTokens)))
+	}
+}
+
+// load keeps what was offered apart from what happened.
+func (c *console) load() {
+	l := c.r.Load
+	c.heading("Load: " + orAbsent(l.Loop) + " loop")
+	limits := count(l.Requests) + " requests (N) · "
+	if l.Concurrency > 0 {
+		limits += "at most " + count(l.Concurrency) + " in flight (C) · "
+	} else {
+		limits += "no cap on requests in flight · "
+	}
+	if l.RateAsked != nil {
+		limits += num(*l.RateAsked) + " requests/s (r)"
+	} else {
+		limits += "no rate, the next request goes out when one ends"
+	}
+	c.fact("asked", limits)
+	c.fact("rate", fmt.Sprintf("planned %s · achieved %s", measure(l.RatePlanned, "/s"), measure(l.RateAchieved, "/s")))
+	wait := absent
+	if l.SlotWaitShare != nil {
+		wait = share(l.SlotWaitShare) + " of requests waited for a slot"
+		if l.SlotWaitMeanMS != nil {
+			wait += fmt.Sprintf(" · those on average %s, at most %s", measure(l.SlotWaitMeanMS, "ms"), measure(l.SlotWaitMaxMS, "ms"))
+		}
+	}
+	c.fact("slot wait", wait)
+	c.fact("pacer lag", fmt.Sprintf("p50 %s · p99 %s · max %s", measure(l.PacerLagP50MS, "ms"), measure(l.PacerLagP99MS, "ms"), measure(l.PacerLagMaxMS, "ms")))
+	if l.RateAsked != nil {
+		c.fact("send lag", fmt.Sprintf("p99 %s · max %s · %s %s more than 1 ms after due", measure(l.SendLagP99MS, "ms"), measure(l.SendLagMaxMS, "ms"), count(l.Late), plural(l.Late, "row")))
+	}
+	c.fact("in flight", fmt.Sprintf("mean %s · peak %s", value(l.ConcurrencyMean), count(l.ConcurrencyPeak)))
+	c.fact("connections", fmt.Sprintf("%s new · %s reused", count(l.NewConnections), count(l.ReusedConnections)))
+	c.fact("client", fmt.Sprintf("CPU mean %s, peak %s · scheduling p99 %s · GC pauses %s in all · recorder queue peak %s",
+		measure(l.CPUMean, "cores"), measure(l.CPUPeak, "cores"), measure(l.SchedP99MS, "ms"), measure(l.GCPauseMS, "ms"), count(l.QueuePeak)))
+}
+
+// remarks closes with everything that qualifies the numbers.
+func (c *console) remarks() {
+	if len(c.footnotes) > 0 {
+		c.heading("Warnings")
+		for i, t := range c.footnotes {
+			c.hang(fmt.Sprintf("  %4s ", fmt.Sprintf("[%d]", i+1)), clean(t), plain)
+		}
+	}
+	c.list("Notes", c.r.Notes)
+	c.list("Damage found on the tape", c.r.About.Faults)
+	var passed, none []string
+	for _, k := range c.r.Verdict.Checks {
+		switch k.Result {
+		case analysis.ResultPass:
+			passed = append(passed, k.Name)
+		case analysis.ResultNone:
+			none = append(none, k.Name+" ("+clean(k.Why)+")")
+		}
+	}
+	if len(passed)+len(none) > 0 {
+		c.heading("Checks")
+		if len(passed) > 0 {
+			c.fact("passed", strings.Join(passed, ", "))
+		}
+		if len(none) > 0 {
+			c.fact("not judged", strings.Join(none, ", "))
+		}
+	}
+}
+
+func (c *console) list(title string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	c.heading(title)
+	for _, t := range items {
+		c.hang("  - ", clean(t), plain)
+	}
+}
+
+func (c *console) glossary() {
+	if len(c.metrics) == 0 && !c.dashes {
+		return
+	}
+	c.heading("What the words mean")
+	for _, t := range terms {
+		if c.metrics[t.name] {
+			c.hang("  "+pad(t.title, 14, false)+" ", t.text, dim)
+		}
+	}
+	if len(c.metrics) > 0 {
+		for _, t := range footings {
+			c.hang("  "+pad(t.title, 14, false)+" ", t.text, dim)
+		}
+	}
+	if c.dashes {
+		c.hang("  "+pad(dash, 14, false)+" ", absent+": absent is not zero", dim)
+	}
+}
+
+func orAbsent(s string) string {
+	if s == "" {
+		return absent
+	}
+	return s
+}
+
+func quoteEmpty(s string) string {
+	if s == "" {
+		return "none seen"
+	}
+	return s
+}
+
+// join is strings.Join without the empty parts.
+func join(sep string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), sep)
+}
+
+// short is the head of a hash, enough to tell two apart by eye.
+func short(hash string) string {
+	if hash == "" {
+		return absent
+	}
+	return hash[:min(12, len(hash))]
+}
+
+func plural(n int64, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}

@@ -1,0 +1,276 @@
+package report
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tokentape/internal/analysis"
+)
+
+// guard keeps a spreadsheet from running text that came from outside as a
+// formula.
+func guard(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}
+
+// stats.csv has one line per window and metric (row "metric"), per window and
+// system value ("system"), and per thing that qualifies them ("fact", "window",
+// "check", "note").
+var statsHead = func() []string {
+	h := []string{"row", "window", "from_s", "to_s", "name", "unit", "n", "n_eff", "value", "value_ci95_low", "value_ci95_high", "limit"}
+	for _, s := range statColumns {
+		h = append(h, s)
+		if hasCI(s) {
+			h = append(h, s+"_ci95_low", s+"_ci95_high")
+		}
+	}
+	return append(h, "source", "text")
+}()
+
+var statColumns = []string{"mean", "sd", "min", "max", "p50", "p75", "p90", "p95", "p99", "p999"}
+
+func hasCI(stat string) bool { return stat == "mean" || stat[0] == 'p' }
+
+// record is one line of stats.csv, by column.
+type record map[string]string
+
+func (r record) float(column string, p *float64) {
+	if p != nil {
+		r[column] = strconv.FormatFloat(*p, 'g', -1, 64)
+	}
+}
+
+func (r record) interval(column string, ci [2]*float64) {
+	r.float(column+"_ci95_low", ci[0])
+	r.float(column+"_ci95_high", ci[1])
+}
+
+// StatsCSV writes stats.csv (RFC 4180) in full precision: units are in the
+// names, an absent value is an empty cell.
+func StatsCSV(w io.Writer, r *analysis.Results) error {
+	if err := finite(r); err != nil {
+		return err
+	}
+	out := csv.NewWriter(w)
+	out.UseCRLF = true
+	out.Write(statsHead)
+	put := func(rec record) {
+		line := make([]string, len(statsHead))
+		for i, h := range statsHead {
+			line[i] = rec[h]
+		}
+		out.Write(line)
+	}
+	for i := range r.Windows {
+		statsWindow(&r.Windows[i], put)
+	}
+	for _, k := range r.Verdict.Checks {
+		rec := record{"row": "check", "name": k.Name, "unit": k.Unit, "source": k.Severity, "text": guard(join(": ", k.Result, join("; ", k.Why, k.Do)))}
+		rec.float("value", k.Value)
+		rec.float("limit", k.Limit)
+		put(rec)
+	}
+	for _, t := range r.Notes {
+		put(record{"row": "note", "name": "note", "text": guard(t)})
+	}
+	for _, t := range r.About.Faults {
+		put(record{"row": "note", "name": "tape_fault", "text": guard(t)})
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func statsWindow(w *analysis.Window, put func(record)) {
+	base := func(kind, name string) record {
+		rec := record{"row": kind, "window": w.Kind, "name": name}
+		rec.float("from_s", w.From)
+		rec.float("to_s", w.To)
+		return rec
+	}
+	text := func(name, s string) {
+		if s != "" {
+			rec := base("window", name)
+			rec["text"] = guard(s)
+			put(rec)
+		}
+	}
+	text("why", w.Why)
+	text("left_out", w.LeftOut)
+	for _, s := range w.Warnings {
+		text("warning", s)
+	}
+	for _, name := range metricNames(w) {
+		s := w.Metrics[name]
+		rec := base("metric", name)
+		rec["unit"] = s.Unit
+		rec["n"] = strconv.FormatInt(s.N, 10)
+		rec.float("n_eff", s.NEff)
+		for i, p := range []*float64{s.Mean, s.SD, s.Min, s.Max, s.P50, s.P75, s.P90, s.P95, s.P99, s.P999} {
+			rec.float(statColumns[i], p)
+		}
+		for k, ci := range s.CI {
+			rec.interval(k, ci)
+		}
+		rec["source"] = s.Source
+		rec["text"] = guard(strings.Join(s.Warnings, "; "))
+		put(rec)
+	}
+	system := func(name, source string, v *float64) {
+		rec := base("system", name)
+		rec.float("value", v)
+		rec.interval("value", w.System.CI[name])
+		rec["source"] = source
+		put(rec)
+	}
+	requests := base("system", "requests")
+	requests["value"] = strconv.FormatInt(w.Requests, 10)
+	put(requests)
+	for _, name := range slices.Concat([]string{"duration_s"}, systemRates, []string{"concurrency_mean"}) {
+		source := ""
+		if strings.Contains(name, "tokens") {
+			source = w.System.OutputTokensSource
+		}
+		system(name, source, *systemValue(&w.System, name))
+	}
+	peak := base("system", "concurrency_peak")
+	if w.System.DurationS != nil {
+		peak["value"] = strconv.FormatInt(w.System.ConcurrencyPeak, 10)
+	}
+	put(peak)
+	for _, name := range slices.Sorted(maps.Keys(w.System.PerDevices)) {
+		system(name, "", w.System.PerDevices[name])
+	}
+	f := w.Facts
+	for _, x := range []struct {
+		name string
+		v    *float64
+	}{
+		{"median_service_times", f.ServiceTimes}, {"inflight_mean", f.InFlightMean}, {"inflight_sd", f.InFlightSD},
+		{"to_last_token_s", f.ToLastTokenS}, {"cached_ratio", f.CachedRatio},
+		{"slo_good_share", f.GoodShare}, {"slo_good_requests_per_s", f.GoodPerS},
+	} {
+		rec := base("fact", x.name)
+		if x.name == "cached_ratio" {
+			rec["n"] = strconv.FormatInt(f.CachedN+f.CachedInferN, 10)
+		}
+		rec.float("value", x.v)
+		put(rec)
+	}
+}
+
+// requestColumns is requests.csv: seconds since the run's t = 0 and durations in
+// milliseconds, both to the nanosecond.
+var requestColumns = []struct {
+	name string
+	of   func(r *analysis.Row) any
+}{
+	{"seq", func(r *analysis.Row) any { return r.Seq }},
+	{"phase", func(r *analysis.Row) any { return r.Phase }},
+	{"outcome", func(r *analysis.Row) any { return r.Outcome }},
+	{"cause", func(r *analysis.Row) any { return r.Cause }},
+	{"http_status", func(r *analysis.Row) any {
+		if r.Status == 0 {
+			return ""
+		}
+		return int64(r.Status)
+	}},
+	{"finish", func(r *analysis.Row) any { return r.Finish }},
+	{"due_s", func(r *analysis.Row) any { return seconds{r.DueS} }},
+	{"released_s", func(r *analysis.Row) any { return seconds{r.ReleasedS} }},
+	{"end_s", func(r *analysis.Row) any { return seconds{r.EndS} }},
+	{"slot_wait_ms", func(r *analysis.Row) any { return millis{r.SlotWaitMS} }},
+	{"pacer_lag_ms", func(r *analysis.Row) any { return millis{r.PacerLagMS} }},
+	{"ttft_ms", func(r *analysis.Row) any { return millis{r.TTFTMS} }},
+	{"ttfo_ms", func(r *analysis.Row) any { return millis{r.TTFOMS} }},
+	{"tpot_ms", func(r *analysis.Row) any { return millis{r.TPOTMS} }},
+	{"e2e_ms", func(r *analysis.Row) any { return millis{r.E2EMS} }},
+	{"stream_end_ms", func(r *analysis.Row) any { return millis{r.StreamEndMS} }},
+	{"ttft_from_due_ms", func(r *analysis.Row) any { return millis{r.TTFTDueMS} }},
+	{"e2e_from_due_ms", func(r *analysis.Row) any { return millis{r.E2EDueMS} }},
+	{"itl_mean_ms", func(r *analysis.Row) any { return millis{r.ITLMeanMS} }},
+	{"itl_max_ms", func(r *analysis.Row) any { return millis{r.ITLMaxMS} }},
+	{"input_tokens", func(r *analysis.Row) any { return r.Input }},
+	{"input_source", func(r *analysis.Row) any { return r.InputSource }},
+	{"output_tokens", func(r *analysis.Row) any { return r.Output }},
+	{"output_source", func(r *analysis.Row) any { return r.OutputSource }},
+	{"asked_output_tokens", func(r *analysis.Row) any { return r.Asked }},
+	{"cached_tokens", func(r *analysis.Row) any { return r.Cached }},
+	{"reasoning_tokens", func(r *analysis.Row) any { return r.Reasoning }},
+	{"events", func(r *analysis.Row) any { return r.Events }},
+	{"token_events", func(r *analysis.Row) any { return r.TokenEvents }},
+	{"attempts", func(r *analysis.Row) any { return int64(r.Attempts) }},
+	{"connection_reused", func(r *analysis.Row) any { return r.ConnReused }},
+	{"dataset_row", func(r *analysis.Row) any { return r.DatasetRow }},
+	{"windows", func(r *analysis.Row) any { return strings.Join(r.Windows, " ") }},
+	{"flags", func(r *analysis.Row) any { return strings.Join(r.Flags, " ") }},
+	{"message", func(r *analysis.Row) any { return r.Message }},
+}
+
+type seconds struct{ v *float64 }
+type millis struct{ v *float64 }
+
+// RequestsCSV writes requests.csv (RFC 4180), one line per request in plan
+// order; an absent value is an empty cell.
+func RequestsCSV(w io.Writer, r *analysis.Results) error {
+	out := csv.NewWriter(w)
+	out.UseCRLF = true
+	line := make([]string, len(requestColumns))
+	for i, c := range requestColumns {
+		line[i] = c.name
+	}
+	out.Write(line)
+	for i := range r.Rows {
+		for j, c := range requestColumns {
+			s, err := requestCell(c.of(&r.Rows[i]))
+			if err != nil {
+				return fmt.Errorf("request %d, %s: %w", r.Rows[i].Seq, c.name, err)
+			}
+			line[j] = s
+		}
+		out.Write(line)
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func requestCell(v any) (string, error) {
+	fixed := func(p *float64, digits int) (string, error) {
+		if p == nil {
+			return "", nil
+		}
+		if math.IsNaN(*p) || math.IsInf(*p, 0) {
+			return "", notFinite(*p)
+		}
+		return strconv.FormatFloat(*p, 'f', digits, 64), nil
+	}
+	switch v := v.(type) {
+	case string:
+		return guard(v), nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	case *int64:
+		if v == nil {
+			return "", nil
+		}
+		return strconv.FormatInt(*v, 10), nil
+	case *bool:
+		if v == nil {
+			return "", nil
+		}
+		return strconv.FormatBool(*v), nil
+	case seconds:
+		return fixed(v.v, 9)
+	case millis:
+		return fixed(v.v, 6)
+	}
+	panic(fmt.Sprintf("report: no cell for %T", v))
+}
