@@ -1,0 +1,117 @@
+package exchange
+
+import (
+	"maps"
+	"net/http"
+	"sync"
+	"time"
+
+	"tokentape/internal/client"
+	"tokentape/internal/clock"
+	"tokentape/internal/dialect"
+	"tokentape/internal/dialect/frame"
+	"tokentape/internal/workload"
+)
+
+// Limits end a request that takes too long; 0 is no limit. Each one that fires
+// makes the outcome timeout with its name as cause.
+type Limits struct {
+	// FirstToken runs from the start of Do (the release) to the first token
+	// event; comments and role-only events do not stop it. For a request that
+	// asks for no stream it runs to the first byte of the body.
+	FirstToken time.Duration
+	// Idle is silence of the wire between two reads of the body, from the first
+	// one on; any byte, a comment too, starts it anew.
+	Idle time.Duration
+	// Total runs from the start of Do to the end of the answer.
+	Total time.Duration
+}
+
+// Observer is told of the token events of one read: how many, and the read's
+// stamp in nanoseconds of the clock. It is called on the read path, after
+// stamping and decoding, and must be cheap.
+type Observer func(events int, t int64)
+
+// What record.output may be.
+const (
+	OutputHash = "hash"
+	OutputFull = "full"
+	OutputNone = "none"
+)
+
+// Config is everything an Exchanger needs.
+type Config struct {
+	Client  *client.Client
+	Dialect dialect.Dialect
+	Clock   *clock.Clock
+	URL     string      // final URL of the endpoint
+	Header  http.Header // sent as given
+	Options dialect.Options
+	Limits  Limits
+	// Connect is the client's own limit, for messages; 0: none.
+	Connect time.Duration
+	Output  string   // OutputHash (also ""), OutputFull, OutputNone
+	Secrets []string // masked in every message
+	// KeepText makes Do return the generated text, for a tokenizer that counts
+	// afterwards; unknown output counts then stay absent.
+	KeepText bool
+	MaxEvent int      // limit of one event (or one-shot body) in bytes; 0: frame.Max
+	OnTokens Observer // optional
+}
+
+// Exchanger sends items and understands the answers. It is safe for concurrent
+// use.
+type Exchanger struct {
+	cfg     Config
+	flights sync.Pool
+}
+
+// New makes an Exchanger. cfg is not to be changed afterwards.
+func New(cfg Config) *Exchanger {
+	if cfg.MaxEvent <= 0 {
+		cfg.MaxEvent = frame.Max
+	}
+	if cfg.Output == "" {
+		cfg.Output = OutputHash
+	}
+	e := &Exchanger{cfg: cfg}
+	e.flights.New = func() any { return newFlight(e) }
+	return e
+}
+
+// Prepared is a request that was made ahead of its time. It is read-only and may
+// be sent more than once.
+type Prepared struct {
+	Body  []byte
+	Asked int64 // output tokens asked for; 0: none
+}
+
+// Prepare encodes the body of an item. Its error names the field that cannot be
+// sent.
+func (e *Exchanger) Prepare(item workload.Item) (*Prepared, error) {
+	body, err := e.cfg.Dialect.Body(item, e.cfg.Options)
+	if err != nil {
+		return nil, err
+	}
+	return &Prepared{Body: body, Asked: dialect.Asked(item, e.cfg.Options)}, nil
+}
+
+// URL is where requests go.
+func (e *Exchanger) URL() string { return e.cfg.URL }
+
+// Show is what Do would send, for people: secrets in header values are masked.
+func (e *Exchanger) Show(p *Prepared) (method, url string, header http.Header, body []byte) {
+	header = maps.Clone(e.cfg.Header)
+	if header == nil {
+		header = http.Header{}
+	}
+	for name, values := range header {
+		shown := make([]string, len(values))
+		for i, v := range values {
+			shown[i] = e.mask(v)
+		}
+		header[name] = shown
+	}
+	header.Set("Content-Type", "application/json")
+	return http.MethodPost, e.mask(e.cfg.URL), header, p.Body
+}
