@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -49,7 +50,12 @@ func (c *console) systemTable() table {
 	add("from, s", func(w *analysis.Window) string { return cell(w.From) })
 	add("to, s", func(w *analysis.Window) string { return cell(w.To) })
 	add("duration, s", func(w *analysis.Window) string { return cell(w.System.DurationS) })
-	add("ok requests in the tables", func(w *analysis.Window) string { return count(w.Requests) })
+	add("ok requests in the tables", func(w *analysis.Window) string {
+		if w.From == nil {
+			return dash
+		}
+		return count(w.Requests)
+	})
 	for _, name := range systemRates {
 		add(systemLabel(name), func(w *analysis.Window) string { return cell(*systemValue(&w.System, name)) })
 		ci(name)
@@ -85,6 +91,9 @@ func (c *console) systemTable() table {
 	})
 	if slices.ContainsFunc(ws, func(w analysis.Window) bool { return w.Facts.CachedRatio != nil }) {
 		add("  observed + inferred 0", func(w *analysis.Window) string {
+			if w.Facts.CachedRatio == nil {
+				return dash
+			}
 			return count(w.Facts.CachedN) + " + " + count(w.Facts.CachedInferN)
 		})
 	}
@@ -154,7 +163,7 @@ func (c *console) under(s *analysis.Summary) string {
 		parts = append(parts, clean(s.Source))
 	}
 	if s.NEff != nil {
-		parts = append(parts, "n_eff "+num(*s.NEff))
+		parts = append(parts, "n_eff "+num(math.Round(*s.NEff)))
 	}
 	for _, k := range []string{"mean", "p50", "p99"} {
 		if i := between(s.CI[k]); i != "" {
