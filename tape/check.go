@@ -1,0 +1,125 @@
+package tape
+
+import "fmt"
+
+// Check proves what must hold for every request: stamps in order, one kind a
+// DT entry, the event stamps where the events say, counts not negative. The
+// error names the first rule that is broken. t_due stands outside the order.
+func (r *Request) Check() error {
+	if r.Phase == "" || r.Outcome == "" {
+		return fmt.Errorf("phase %q and outcome %q must not be empty", r.Phase, r.Outcome)
+	}
+	if err := r.checkOrder(); err != nil {
+		return err
+	}
+	if err := r.checkEvents(); err != nil {
+		return err
+	}
+	if r.Attempts < 0 || len(r.AttemptLog) > max(r.Attempts-1, 0) {
+		return fmt.Errorf("%d attempts, but %d of them before the last are logged", r.Attempts, len(r.AttemptLog))
+	}
+	for _, c := range []struct {
+		name string
+		v    Opt[int64]
+	}{
+		{"seq", Some(r.Seq)}, {"ref.row", Some(r.Ref.Row)}, {"ref.offset", Some(r.Ref.Offset)},
+		{"bytes.sent", Some(r.Bytes.Sent)}, {"bytes.body", Some(r.Bytes.Body)}, {"bytes.reads", Some(r.Bytes.Reads)},
+		{"asked.output", r.Asked.Output}, {"tokens.input", r.Tokens.Input}, {"tokens.output", r.Tokens.Output},
+		{"tokens.cached", r.Tokens.Cached}, {"tokens.reasoning", r.Tokens.Reasoning},
+		{"tokens.accepted", r.Tokens.Accepted}, {"tokens.rejected", r.Tokens.Rejected}, {"tokens.verify", r.Tokens.Verify},
+	} {
+		if c.v.OK && c.v.V < 0 {
+			return fmt.Errorf("%s is %d, below 0", c.name, c.v.V)
+		}
+	}
+	return nil
+}
+
+type stamp struct {
+	name string
+	t    Opt[int64]
+}
+
+// checkOrder walks the chains of stamps; absent ones are passed over. Headers
+// have a chain of their own: they may come while the body is still being
+// written, and in the same read as the first event.
+func (r *Request) checkOrder() error {
+	sent := []stamp{
+		{"t_ready", r.TReady}, {"t_released", r.TReleased}, {"t_conn", r.TConn}, {"t_wrote_first", r.TWroteFirst},
+	}
+	chains := [...][]stamp{
+		{{"t_wrote", r.TWrote}, {"t_end", r.TEnd}},
+		{{"t_headers", r.THeaders}, {"t_end", r.TEnd}},
+		{{"t_first_event", r.TFirstEvent}, {"t_first_token", r.TFirstToken}, {"t_first_visible", r.TFirstVisible},
+			{"t_last_token", r.TLastToken}, {"t_end", r.TEnd}},
+	}
+	var last stamp
+	step := func(s stamp) error {
+		if !s.t.OK {
+			return nil
+		}
+		if last.t.OK && s.t.V < last.t.V {
+			return fmt.Errorf("%s %d is before %s %d", s.name, s.t.V, last.name, last.t.V)
+		}
+		last = s
+		return nil
+	}
+	for _, s := range sent {
+		if err := step(s); err != nil {
+			return err
+		}
+	}
+	written := last
+	for _, chain := range chains {
+		last = written
+		for _, s := range chain {
+			if err := step(s); err != nil {
+				return err
+			}
+		}
+	}
+	if r.TFirstToken.OK != r.TLastToken.OK || r.TFirstVisible.OK && !r.TFirstToken.OK {
+		return fmt.Errorf("t_first_token, t_first_visible and t_last_token: a first without a last, or a visible without a first")
+	}
+	return nil
+}
+
+func (r *Request) checkEvents() error {
+	e := &r.Events
+	n := len(e.DT)
+	if k := countKinds(e.Kind); k != n {
+		return fmt.Errorf("events: %d kinds in %.40q for %d entries of dt", k, e.Kind, n)
+	}
+	if len(e.Tok) != 0 && len(e.Tok) != n || len(e.Choice) != 0 && len(e.Choice) != n {
+		return fmt.Errorf("events: %d of tok and %d of choice for %d entries of dt", len(e.Tok), len(e.Choice), n)
+	}
+	if n == 0 {
+		return nil
+	}
+	if !r.TWroteFirst.OK {
+		return fmt.Errorf("events without t_wrote_first have no time")
+	}
+	first, last := Opt[int64]{}, Opt[int64]{}
+	for i, ev := range e.All(r.TWroteFirst.V) {
+		if e.DT[i] < 0 {
+			return fmt.Errorf("events: dt[%d] is %d, below 0", i, e.DT[i])
+		}
+		if ev.Tok < -1 || ev.Choice < 0 {
+			return fmt.Errorf("events: tok %d, choice %d at entry %d", ev.Tok, ev.Choice, i)
+		}
+		if i == 0 && r.TFirstEvent.OK && r.TFirstEvent.V != ev.T {
+			return fmt.Errorf("t_first_event %d, but the first event is at %d", r.TFirstEvent.V, ev.T)
+		}
+		if IsToken(ev.Kind) {
+			if !first.OK {
+				first = Some(ev.T)
+			}
+			last = Some(ev.T)
+		}
+	}
+	if first != r.TFirstToken || last != r.TLastToken {
+		return fmt.Errorf("t_first_token %v and t_last_token %v, but the events say %v and %v",
+			r.TFirstToken, r.TLastToken, first, last)
+	}
+	return nil
+}

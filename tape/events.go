@@ -1,0 +1,127 @@
+package tape
+
+import (
+	"iter"
+	"math"
+	"strconv"
+)
+
+// EncodeKinds run-length codes one kind letter an event: "rcccfud" becomes
+// "r c3 f u d". A run of one has no number.
+func EncodeKinds(kinds []byte) string {
+	var b []byte
+	for i := 0; i < len(kinds); {
+		j := i + 1
+		for j < len(kinds) && kinds[j] == kinds[i] {
+			j++
+		}
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = append(b, kinds[i])
+		if j-i > 1 {
+			b = strconv.AppendInt(b, int64(j-i), 10)
+		}
+		i = j
+	}
+	return string(b)
+}
+
+// runs yields the runs of a kind code: letter and length, in order. Any byte
+// that is neither a digit nor white space is a letter; digits without a letter
+// before them are passed over; a length too large for int is the largest int.
+func runs(code string) iter.Seq2[byte, int] {
+	return func(yield func(byte, int) bool) {
+		for i := 0; i < len(code); {
+			letter := code[i]
+			i++
+			if letter <= ' ' || isDigit(letter) {
+				continue
+			}
+			n, digits := 0, false
+			for ; i < len(code) && isDigit(code[i]); i++ {
+				digits = true
+				if d := int(code[i] - '0'); n > (math.MaxInt-d)/10 {
+					n = math.MaxInt
+				} else {
+					n = n*10 + d
+				}
+			}
+			if !digits {
+				n = 1
+			}
+			if !yield(letter, n) {
+				return
+			}
+		}
+	}
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// countKinds is the number of events that a kind code describes.
+func countKinds(code string) int {
+	total := 0
+	for _, n := range runs(code) {
+		if n > math.MaxInt-total {
+			return math.MaxInt
+		}
+		total += n
+	}
+	return total
+}
+
+// Kinds yields each event's index and kind letter. It never goes past the last
+// entry of DT, whatever the code says, and ends early when the code describes
+// fewer events; unknown letters are given as they stand.
+func (e Events) Kinds() iter.Seq2[int, byte] {
+	return func(yield func(int, byte) bool) {
+		i := 0
+		for letter, n := range runs(e.Kind) {
+			for ; n > 0; n-- {
+				if i == len(e.DT) || !yield(i, letter) {
+					return
+				}
+				i++
+			}
+		}
+	}
+}
+
+// Event is one entry of Events, unfolded.
+type Event struct {
+	T      int64 // nanoseconds since the run's epoch
+	Kind   byte  // a Kind… letter; KindOther where the code ends early
+	Tok    int64 // the server's running output-token count, −1 when it sent none
+	Choice int32
+}
+
+// All yields every event with its absolute time; from is the request's
+// t_wrote_first, in nanoseconds since the run's epoch.
+func (e Events) All(from int64) iter.Seq2[int, Event] {
+	return func(yield func(int, Event) bool) {
+		next := 0
+		give := func(kind byte) bool {
+			from += e.DT[next]
+			ev := Event{T: from, Kind: kind, Tok: -1}
+			if next < len(e.Tok) {
+				ev.Tok = e.Tok[next]
+			}
+			if next < len(e.Choice) {
+				ev.Choice = e.Choice[next]
+			}
+			next++
+			return yield(next-1, ev)
+		}
+		for _, kind := range e.Kinds() {
+			if !give(kind) {
+				return
+			}
+		}
+		for next < len(e.DT) {
+			if !give(KindOther) {
+				return
+			}
+		}
+	}
+}

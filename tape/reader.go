@@ -1,0 +1,351 @@
+package tape
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Record is what a Reader yields: *Header, *Capabilities, *Request,
+// *ClientSample, *Scrape, *Footer or *Fault.
+type Record interface{ record() }
+
+func (*Header) record()       {}
+func (*Capabilities) record() {}
+func (*Request) record()      {}
+func (*ClientSample) record() {}
+func (*Scrape) record()       {}
+func (*Footer) record()       {}
+func (*Fault) record()        {}
+
+// Fault is a place where the tape is not as it was written or breaks a rule. It
+// stands for the line, or follows the record that it is about; reading goes on.
+type Fault struct {
+	Line   int64  // 1-based
+	Offset int64  // bytes from the start of the lines (decompressed) to the line
+	Bytes  int    // decompressed bytes that gave no record
+	Lost   bool   // a record, or an unknown number of them, is missing here
+	Why    string // for people
+}
+
+// String is the fault as a sentence with its place.
+func (f *Fault) String() string {
+	return fmt.Sprintf("line %d (byte %d): %s", f.Line, f.Offset, f.Why)
+}
+
+// Reader reads a tape as a stream; its memory is bounded by the longest line.
+// It is not safe for concurrent use.
+type Reader struct {
+	path    string
+	file    *os.File
+	raw     *rawFile
+	frames  *frames // nil: not compressed
+	lines   *bufio.Reader
+	buf     []byte // a line longer than the buffer of lines
+	scratch []byte
+
+	line    int64 // number of the line read last
+	at      int64 // where it begins, in bytes of the lines
+	next    int64 // where the one after it begins
+	limit   int   // maxLine, less in tests
+	sum     hash.Hash
+	header  bool
+	footer  bool
+	after   bool // something stood after the footer
+	pending []Record
+	err     error
+}
+
+// NewReader reads the lines of r, compressed or not: the content says which.
+func NewReader(r io.Reader) *Reader {
+	return &Reader{raw: &rawFile{r: bufio.NewReaderSize(r, 64<<10)}, sum: sha256.New(), limit: maxLine}
+}
+
+// OpenFile opens the tape at path, compressed or not: the content says which.
+func OpenFile(path string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("tape: %w", err)
+	}
+	r := NewReader(f)
+	r.file, r.path = f, path
+	return r, nil
+}
+
+// Close frees the decoder and closes the file that OpenFile opened.
+func (r *Reader) Close() error {
+	if r.frames != nil {
+		r.frames.dec.Close()
+		r.frames = nil
+	}
+	if r.err == nil {
+		r.err = errors.New("tape: the reader is closed")
+	}
+	if r.file == nil {
+		return nil
+	}
+	err := r.file.Close()
+	r.file = nil
+	return err
+}
+
+// SHA256 is the hex hash of all lines read so far, as the footer counts them:
+// each without its line end and followed by one "\n". A torn last line is not
+// part of it.
+func (r *Reader) SHA256() string { return hex.EncodeToString(r.sum.Sum(nil)) }
+
+// Next yields the next record, io.EOF at the end. The first is the *Header.
+// Torn and unreadable lines are *Fault records; lines of an unknown type are
+// passed over. Any other error is final: the file could not be read, is not a
+// tape, or is of a newer major schema.
+func (r *Reader) Next() (Record, error) {
+	for {
+		if len(r.pending) > 0 {
+			rec := r.pending[0]
+			r.pending = r.pending[1:]
+			return rec, nil
+		}
+		if r.err != nil {
+			return nil, r.err
+		}
+		if err := r.step(); err != nil {
+			r.err = err
+		}
+	}
+}
+
+// step reads one line and queues what it gives.
+func (r *Reader) step() error {
+	if r.lines == nil {
+		if err := r.open(); err != nil {
+			return err
+		}
+	}
+	line, size, err := r.readLine()
+	r.at = r.next
+	r.next += int64(size)
+	r.line++
+
+	var broken *damage
+	if err != nil && err != io.EOF && err != errLong && !errors.As(err, &broken) {
+		return r.errorf("%w", err)
+	}
+	switch whole := err == nil || size > 0 && err != errLong && json.Valid(line); {
+	case whole:
+		if err := r.take(line, size); err != nil {
+			return err
+		}
+	case size > 0 && !r.header:
+		return r.notATape(line)
+	case err == errLong:
+		r.fault(size, true, fmt.Sprintf("longer than the %d bytes that a line may have", r.limit))
+		return nil
+	case broken != nil:
+		r.fault(size, true, broken.why)
+		return nil
+	case size > 0:
+		r.fault(size, true, "torn at the end of the file: "+begins(line))
+	}
+	if broken != nil {
+		r.fault(0, true, broken.why)
+		return nil
+	}
+	if err == io.EOF && !r.header {
+		return r.errorf("nothing in it: the run ended before its header was written, or this is not a tape")
+	}
+	return err
+}
+
+func (r *Reader) open() error {
+	head, err := r.raw.r.Peek(4)
+	if err != nil && err != io.EOF {
+		return r.errorf("%w", err)
+	}
+	var in io.Reader = r.raw
+	if isZstd(head) {
+		if r.frames, err = newFrames(r.raw); err != nil {
+			return r.errorf("zstd: %w", err)
+		}
+		in = r.frames
+	}
+	r.lines = bufio.NewReaderSize(in, 64<<10)
+	return nil
+}
+
+var errLong = errors.New("line too long")
+
+// readLine returns the next line without its end ("\n" or "\r\n"), good until
+// the next call, and its size with it. With an error the line is what came
+// before the error, or, with errLong, its beginning.
+func (r *Reader) readLine() (line []byte, size int, err error) {
+	line, err = r.lines.ReadSlice('\n')
+	size = len(line)
+	if err == bufio.ErrBufferFull {
+		r.buf = r.buf[:0]
+		for err == bufio.ErrBufferFull {
+			if size <= r.limit {
+				r.buf = append(r.buf, line...)
+			}
+			line, err = r.lines.ReadSlice('\n')
+			size += len(line)
+		}
+		if size > r.limit {
+			if err == nil {
+				err = errLong
+			}
+			return r.buf[:min(len(r.buf), 80)], size, err
+		}
+		r.buf = append(r.buf, line...)
+		line = r.buf
+	}
+	if err == nil {
+		line = bytes.TrimSuffix(line[:len(line)-1], []byte("\r"))
+	}
+	return line, size, err
+}
+
+// take understands one whole line.
+func (r *Reader) take(line []byte, size int) error {
+	sumBefore := ""
+	typ, events, ok := walk(line)
+	var bad error
+	if !ok {
+		var probe struct {
+			Type string `json:"type"`
+		}
+		bad = json.Unmarshal(line, &probe)
+		typ = probe.Type
+	}
+	if typ == "footer" {
+		sumBefore = r.SHA256()
+	}
+	r.sum.Write(line)
+	r.sum.Write([]byte{'\n'})
+
+	if !r.header {
+		return r.takeHeader(typ, line)
+	}
+	if len(bytes.TrimSpace(line)) == 0 {
+		return nil
+	}
+	if r.footer {
+		if !r.after {
+			r.fault(size, true, "after the footer: this line and those that follow are not part of the run: "+begins(line))
+		}
+		r.after = true
+		return nil
+	}
+	if bad != nil {
+		r.unreadable(line, size, bad)
+		return nil
+	}
+	switch typ {
+	case "request":
+		var req *Request
+		if req, r.scratch, bad = decodeRequest(line, events, r.scratch); bad == nil {
+			r.pending = append(r.pending, req)
+			if err := req.Check(); err != nil {
+				r.fault(0, false, fmt.Sprintf("request %d breaks a rule of the format: %v", req.Seq, err))
+			}
+		}
+	case "client":
+		bad = decodeInto(r, line, new(ClientSample))
+	case "scrape":
+		bad = decodeInto(r, line, new(Scrape))
+	case "capabilities":
+		bad = decodeInto(r, line, new(Capabilities))
+	case "footer":
+		f := new(Footer)
+		if bad = decodeInto(r, line, f); bad == nil {
+			r.footer = true
+			r.checkSum(f, sumBefore)
+		}
+	case "header":
+		r.fault(size, true, "a second header")
+	case "":
+		r.fault(size, true, "no type: "+begins(line))
+	default: // of a later minor version
+		if !json.Valid(line) {
+			bad = errors.New("not JSON")
+		}
+	}
+	if bad != nil {
+		r.unreadable(line, size, bad)
+	}
+	return nil
+}
+
+func decodeInto[R Record](r *Reader, line []byte, rec R) error {
+	err := json.Unmarshal(line, rec)
+	if err == nil {
+		r.pending = append(r.pending, rec)
+	}
+	return err
+}
+
+func (r *Reader) takeHeader(typ string, line []byte) error {
+	var v struct {
+		Schema string `json:"schema"`
+	}
+	const name = "tokentape.tape/"
+	if err := json.Unmarshal(line, &v); err != nil || typ != "header" || !strings.HasPrefix(v.Schema, name) {
+		return r.notATape(line)
+	}
+	version, _, _ := strings.Cut(v.Schema[len(name):], ".")
+	switch major, err := strconv.Atoi(version); {
+	case err != nil || major < 1:
+		return r.errorf("schema %q has no version that can be read", v.Schema)
+	case major > 1:
+		return r.errorf("schema %q is newer than %q, which this version of tokentape reads: update tokentape", v.Schema, Schema)
+	}
+	if err := decodeInto(r, line, new(Header)); err != nil {
+		return r.errorf("header: %w", err)
+	}
+	r.header = true
+	return nil
+}
+
+func (r *Reader) checkSum(f *Footer, have string) {
+	switch {
+	case f.SHA256 == "":
+		r.fault(0, false, "the footer has no sha256: nothing proves that the lines are as they were written")
+	case !strings.EqualFold(f.SHA256, have):
+		r.fault(0, false, fmt.Sprintf("edited: the footer says sha256 %.12s… of the lines before it, they have %.12s…", f.SHA256, have))
+	}
+}
+
+func (r *Reader) fault(bytes int, lost bool, why string) {
+	r.pending = append(r.pending, &Fault{Line: r.line, Offset: r.at, Bytes: bytes, Lost: lost, Why: why})
+}
+
+func (r *Reader) unreadable(line []byte, size int, err error) {
+	r.fault(size, true, fmt.Sprintf("cannot be read: %v: %s", err, begins(line)))
+}
+
+func (r *Reader) notATape(line []byte) error {
+	return r.errorf("not a tape: its first line is no %s header: %s", Schema, begins(line))
+}
+
+func (r *Reader) errorf(format string, args ...any) error {
+	if r.path != "" {
+		format, args = "%s: "+format, append([]any{r.path}, args...)
+	}
+	return fmt.Errorf("tape: "+format, args...)
+}
+
+// begins quotes the first 80 bytes of a line.
+func begins(line []byte) string {
+	if len(line) > 80 {
+		return strconv.Quote(string(line[:80])) + "…"
+	}
+	return strconv.Quote(string(line))
+}
