@@ -1,6 +1,13 @@
 package plan
 
-import "tokentape/tape"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tokentape/tape"
+)
 
 // NoDue marks a row without a planned time: it is sent when a slot is free.
 const NoDue int64 = -1
@@ -20,3 +27,144 @@ const (
 	KindRows      = "rows"      // all rows exist before the run
 	KindGenerator = "generator" // rows are drawn while it runs: duration-bound closed loop
 )
+
+// Plan is the rows of a run in issue order: warm-up rows first, measured rows
+// after them in the same arrival process without a gap. It is read-only after
+// Make or Read, except that Tail draws lazily.
+type Plan struct {
+	Kind   string // KindRows or KindGenerator
+	Params Params // what the rows were made from
+	// DatasetSHA256 names the dataset that Item refers to, hex; it is written
+	// into the saved plan and so enters its hash. Set it before Write or SHA256.
+	DatasetSHA256 string
+
+	rows   []row
+	warmup int64
+	order  order
+	tail   *tail
+}
+
+// row is a Row without what follows from its place; 32 bytes.
+type row struct {
+	due, item, output int64
+	stripe            int32
+	warmup            bool
+}
+
+// At is row i in issue order, and its Seq is i. ok is false past the last row;
+// a generator ends only when dataset rows run out.
+func (p *Plan) At(i int64) (r Row, ok bool) {
+	if i < 0 {
+		return Row{}, false
+	}
+	if p.Kind == KindGenerator {
+		return p.draw(i)
+	}
+	if i >= int64(len(p.rows)) {
+		return Row{}, false
+	}
+	c := p.rows[i]
+	r = Row{Seq: i, Due: c.due, Item: c.item, Output: c.output, Phase: tape.PhaseMeasure, Stripe: int(c.stripe)}
+	if c.warmup {
+		r.Phase = tape.PhaseWarmup
+	}
+	return r, true
+}
+
+// Warmup is the number of warm-up rows, the first ones in issue order.
+func (p *Plan) Warmup() int64 { return p.warmup }
+
+// Planned is the number of measured rows; −1 for a generator.
+func (p *Plan) Planned() int64 {
+	if p.Kind == KindGenerator {
+		return -1
+	}
+	return int64(len(p.rows)) - p.warmup
+}
+
+// Repeats is how many of the planned rows send a dataset row that an earlier row
+// of the plan has sent already; those requests can hit the server's prefix
+// cache. −1: not known before the run (a generator whose rows cycle).
+func (p *Plan) Repeats() int64 {
+	if p.Kind == KindGenerator {
+		if p.Params.Repeat == RepeatCycle {
+			return -1
+		}
+		return 0
+	}
+	seen := make([]uint64, p.Params.DataRows/64+1)
+	var n int64
+	for _, r := range p.rows {
+		word, bit := &seen[r.item/64], uint64(1)<<(r.item%64)
+		if *word&bit != 0 {
+			n++
+		}
+		*word |= bit
+	}
+	return n
+}
+
+// String describes the plan in one line.
+func (p *Plan) String() string {
+	var b strings.Builder
+	q, n := p.Params, p.Planned()
+	if p.Kind == KindGenerator {
+		fmt.Fprintf(&b, "requests for %s", seconds(q.Duration))
+	} else {
+		b.WriteString(count(n, "request"))
+	}
+	if q.Rate > 0 {
+		fmt.Fprintf(&b, " at %s/s (%s", number(q.Rate), q.Arrivals)
+		if q.Arrivals == "gamma" {
+			fmt.Fprintf(&b, ", burstiness %s", number(q.Burstiness))
+		}
+		if q.Conditioned {
+			b.WriteString(", conditioned")
+		}
+		if q.Arrivals != "constant" {
+			fmt.Fprintf(&b, ", seed %d", q.ArrivalSeed)
+		}
+		b.WriteString(")")
+		if q.RampShape != "" {
+			fmt.Fprintf(&b, ", %s ramp from %s/s over %s", q.RampShape, number(q.RampFrom), seconds(q.RampDuration))
+		}
+		if q.Concurrency > 0 {
+			fmt.Fprintf(&b, ", at most %d in flight", q.Concurrency)
+		} else {
+			b.WriteString(", no cap on requests in flight")
+		}
+		fmt.Fprintf(&b, ", over %s", seconds(p.rows[len(p.rows)-1].due-p.rows[p.warmup].due))
+	} else {
+		fmt.Fprintf(&b, ", closed loop with %d in flight", q.Concurrency)
+		if q.RampShape != "" {
+			fmt.Fprintf(&b, " (%s ramp from %s over %s)", q.RampShape, number(q.RampFrom), seconds(q.RampDuration))
+		}
+		if q.Duration > 0 && p.Kind == KindRows {
+			fmt.Fprintf(&b, ", for %s at the longest", seconds(q.Duration))
+		}
+	}
+	fmt.Fprintf(&b, ", after %s", count(p.warmup, "warm-up"))
+	if q.Order == OrderShuffle {
+		fmt.Fprintf(&b, ", dataset rows shuffled (seed %d)", q.OrderSeed)
+	}
+	if k := p.Repeats(); k > 0 {
+		fmt.Fprintf(&b, "; %d of %d repeat a dataset row", k, len(p.rows))
+	}
+	return b.String()
+}
+
+func count(n int64, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.FormatInt(n, 10) + " " + what
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+
+// seconds writes nanoseconds as seconds with at most three decimals.
+func seconds(ns int64) string {
+	ms := time.Duration(ns).Round(time.Millisecond).Milliseconds()
+	s := strconv.FormatFloat(float64(ms)/1000, 'f', 3, 64)
+	return strings.TrimRight(strings.TrimRight(s, "0"), ".") + " s"
+}

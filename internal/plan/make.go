@@ -1,0 +1,292 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sort"
+	"strings"
+
+	"tokentape/internal/spec"
+	"tokentape/tape"
+)
+
+// Values of workload.repeat and workload.order.
+const (
+	RepeatNone   = "none"
+	RepeatCycle  = "cycle"
+	OrderFile    = "file"
+	OrderShuffle = "shuffle"
+)
+
+// MaxRows is the largest number of rows that a plan holds; a row takes 32 bytes.
+const MaxRows = 50_000_000
+
+// Params is everything that a plan's rows follow from: the same Params give the
+// same rows on any machine. Fields without effect are zero, so that equal plans
+// have equal hashes. Times are nanoseconds.
+type Params struct {
+	Requests     int64   `json:"requests,omitempty"` // N; 0: bound by Duration alone
+	Concurrency  int64   `json:"concurrency,omitempty"`
+	Rate         float64 `json:"rate,omitempty"` // requests/s; 0: closed loop
+	Arrivals     string  `json:"arrivals,omitempty"`
+	Burstiness   float64 `json:"burstiness,omitempty"`
+	Conditioned  bool    `json:"conditioned,omitempty"`
+	ArrivalSeed  int64   `json:"arrival_seed,omitempty"`
+	Duration     int64   `json:"duration_ns,omitempty"` // from the first due time, ramp and warm-up included
+	RampShape    string  `json:"ramp_shape,omitempty"`
+	RampFrom     float64 `json:"ramp_from,omitempty"` // requests/s, or requests in flight
+	RampDuration int64   `json:"ramp_duration_ns,omitempty"`
+	Warmup       int64   `json:"warmup,omitempty"`
+	Output       int64   `json:"output,omitempty"` // requested output tokens; 0: not asked
+	DataRows     int64   `json:"data_rows"`
+	Repeat       string  `json:"repeat"`
+	Order        string  `json:"order"`
+	OrderSeed    int64   `json:"order_seed,omitempty"`
+}
+
+// Make plans the rows.
+//
+// output is workload.output_tokens, dataRows the number of rows of the dataset,
+// repeat and order are the fields of that name of spec.Workload ("" is the
+// default). N measured rows take the first N dataset rows (in file order, or in
+// the shuffled order), W warm-up rows the W after them. A generator does not
+// know N, so its warm-up rows take the last W. With repeat "cycle" rows wrap
+// round, in the same order each time.
+//
+// load.duration counts from the first due time; in an open loop it bounds the
+// rows (due < duration), in a closed loop without load.requests it makes the
+// plan a generator that the run has to end.
+//
+// The error names the field and what mends it.
+func Make(load spec.Load, output int64, dataRows int64, repeat, order string, seeds spec.Seeds) (*Plan, error) {
+	q := Params{
+		Requests: load.Requests, Concurrency: load.Concurrency, Duration: int64(load.Duration),
+		Warmup: load.Warmup, Output: output, DataRows: dataRows, Repeat: repeat, Order: order,
+	}
+	if q.Requests == 0 && q.Duration == 0 {
+		q.Requests = 1
+	}
+	if q.Repeat == "" {
+		q.Repeat = RepeatNone
+	}
+	if q.Order == "" {
+		q.Order = OrderFile
+	}
+	if q.Order == OrderShuffle {
+		q.OrderSeed = seeds.Run
+		if seeds.Order != nil {
+			q.OrderSeed = *seeds.Order
+		}
+	}
+	if load.Rate != 0 {
+		q.Rate, q.Arrivals, q.Conditioned = load.Rate, load.Arrivals, load.Conditioned
+		if q.Arrivals == "" {
+			q.Arrivals = "constant"
+		}
+		if q.Arrivals == "gamma" {
+			q.Burstiness = load.Burstiness
+		}
+		if q.Arrivals != "constant" {
+			q.ArrivalSeed = seeds.Run
+			if seeds.Arrivals != nil {
+				q.ArrivalSeed = *seeds.Arrivals
+			}
+		}
+	}
+	if load.Ramp.Shape != "" {
+		q.RampShape, q.RampFrom, q.RampDuration = load.Ramp.Shape, load.Ramp.From, int64(load.Ramp.Duration)
+		if q.RampFrom == 0 {
+			q.RampFrom = 1
+		}
+	}
+	return fromParams(q)
+}
+
+func fromParams(q Params) (*Plan, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	p := &Plan{Kind: KindRows, Params: q, warmup: q.Warmup, order: newOrder(q)}
+	if q.Rate == 0 && q.Requests == 0 {
+		p.Kind = KindGenerator
+		if q.Repeat == RepeatNone && q.DataRows <= q.Warmup {
+			return nil, fewRows("load.warmup: %d warm-up rows and at least one measured row need more dataset rows than the %d there are", q.Warmup, q.DataRows)
+		}
+		return p, nil
+	}
+	if err := p.fill(); err != nil {
+		return nil, err
+	}
+	if need := int64(len(p.rows)); q.Repeat == RepeatNone && need > q.DataRows {
+		return nil, fewRows("load.requests: %d measured and %d warm-up requests need %d dataset rows, the dataset has %d", need-q.Warmup, q.Warmup, need, q.DataRows)
+	}
+	return p, nil
+}
+
+func fewRows(format string, args ...any) error {
+	return fmt.Errorf(format+"; set workload.repeat: cycle to send rows again (repeats are counted, they hit the prefix cache), or ask for fewer requests", args...)
+}
+
+// fill makes all rows.
+func (p *Plan) fill() error {
+	q := p.Params
+	total := int64(math.MaxInt64)
+	if q.Requests > 0 {
+		total = q.Requests + q.Warmup
+	}
+	capacity := total
+	if q.Rate > 0 && q.Duration > 0 {
+		// The rate never exceeds q.Rate, so this is the most that is expected.
+		if most := q.Rate*float64(q.Duration)/1e9 + 1; most < float64(capacity) {
+			capacity = int64(most)
+		}
+	}
+	if capacity > MaxRows {
+		return tooMany(q, capacity)
+	}
+	var sched *schedule
+	if q.Rate > 0 {
+		sched = newSchedule(q)
+	}
+	p.rows = make([]row, 0, capacity)
+	for i := int64(0); i < total; i++ {
+		due := NoDue
+		if sched != nil {
+			if due = sched.next(); q.Duration > 0 && due >= q.Duration {
+				break
+			}
+			if due > maxDue {
+				return fmt.Errorf("load.rate: at %s/s request %d would be due after more than 100 years; raise load.rate or set load.duration", number(q.Rate), i)
+			}
+		}
+		if i >= MaxRows {
+			return tooMany(q, i+1)
+		}
+		p.rows = append(p.rows, row{due: due, output: q.Output, warmup: i < q.Warmup})
+	}
+	n := int64(len(p.rows)) - q.Warmup
+	if n < 1 {
+		return fmt.Errorf("load.warmup: all %d requests that fall within load.duration %s are warm-ups, none would be measured; ask for fewer warm-ups or a longer duration", len(p.rows), seconds(q.Duration))
+	}
+	for i := range p.rows {
+		at := int64(i) - q.Warmup
+		if at < 0 {
+			at += q.Warmup + n
+		}
+		p.rows[i].item = p.order.item(at % q.DataRows)
+	}
+	return nil
+}
+
+func tooMany(q Params, n int64) error {
+	what := "load.requests"
+	if q.Requests == 0 {
+		what = "load.duration times load.rate"
+	}
+	return fmt.Errorf("%s: a plan of %d rows is more than the %d that are held in memory; ask for fewer, or split the run", what, n, MaxRows)
+}
+
+// draw is row i of a generator.
+func (p *Plan) draw(i int64) (Row, bool) {
+	q := p.Params
+	r := Row{Seq: i, Due: NoDue, Output: q.Output}
+	own := max(q.DataRows-q.Warmup, 0) // rows kept for measured requests
+	r.Phase = tape.PhaseMeasure
+	at := i - q.Warmup
+	switch {
+	case at < 0: // the last W rows; wraps when there are fewer
+		r.Phase = tape.PhaseWarmup
+		at = ((at % q.DataRows) + q.DataRows) % q.DataRows
+	case own == 0: // not enough rows to keep the two apart
+		at %= q.DataRows
+	case at >= own && q.Repeat == RepeatNone:
+		return Row{}, false
+	default:
+		at %= own
+	}
+	r.Item = p.order.item(at)
+	return r, true
+}
+
+// check refuses what cannot be planned. It repeats no more of spec's validation
+// than keeps a saved or hand-made plan from going wrong here.
+func (q Params) check() error {
+	bad := func(field, format string, args ...any) error {
+		return fmt.Errorf(field+": "+format, args...)
+	}
+	finite := func(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
+	switch {
+	case q.DataRows < 1:
+		return errors.New("workload.dataset: no rows; a plan needs at least one")
+	case q.DataRows > maxDataRows:
+		return bad("workload.dataset", "%d rows are more than the %d that can be planned over", q.DataRows, int64(maxDataRows))
+	case q.Repeat != RepeatNone && q.Repeat != RepeatCycle:
+		return bad("workload.repeat", "%q is neither none nor cycle", q.Repeat)
+	case q.Order != OrderFile && q.Order != OrderShuffle:
+		return bad("workload.order", "%q is neither file nor shuffle", q.Order)
+	case q.Requests < 0 || q.Requests > MaxRows:
+		return bad("load.requests", "%d is not between 1 and %d", q.Requests, MaxRows)
+	case q.Warmup < 0 || q.Warmup > MaxRows:
+		return bad("load.warmup", "%d is not between 0 and %d", q.Warmup, MaxRows)
+	case q.Concurrency < 0 || q.Concurrency > MaxRows:
+		return bad("load.concurrency", "%d is not between 0 and %d", q.Concurrency, MaxRows)
+	case q.Duration < 0:
+		return bad("load.duration", "%s is negative", seconds(q.Duration))
+	case q.Output < 0:
+		return bad("workload.output_tokens", "%d is negative", q.Output)
+	case q.Requests == 0 && q.Duration == 0:
+		return bad("load.requests", "neither requests nor duration is given, so the plan has no end")
+	case !finite(q.Rate) || q.Rate < 0:
+		return bad("load.rate", "%v is not a positive number of requests per second", q.Rate)
+	case q.Rate == 0 && q.Concurrency == 0:
+		return bad("load.concurrency", "0 means no cap, which needs load.rate; set one of the two")
+	}
+	if q.Rate > 0 {
+		if _, ok := arrivals[q.Arrivals]; !ok {
+			return bad("load.arrivals", "%q is not known; there are %s", q.Arrivals, strings.Join(arrivalNames(), ", "))
+		}
+		if q.Arrivals == "gamma" && !(q.Burstiness >= 1e-3 && q.Burstiness <= 1e6) {
+			return bad("load.burstiness", "%v is not between 0.001 and 1000000 (1 is Poisson, smaller is burstier)", q.Burstiness)
+		}
+		if q.Conditioned && q.Arrivals != "poisson" {
+			return bad("load.conditioned", "has no effect with load.arrivals %s; it is for poisson", q.Arrivals)
+		}
+		if q.Conditioned && q.Requests == 0 {
+			return bad("load.conditioned", "needs load.requests: with a duration alone the number of arrivals is not fixed")
+		}
+	} else if q.Conditioned {
+		return bad("load.conditioned", "has no effect without load.rate")
+	}
+	return q.checkRamp()
+}
+
+func (q Params) checkRamp() error {
+	if q.RampShape == "" {
+		return nil
+	}
+	to, field := q.Rate, "load.rate"
+	if q.Rate == 0 {
+		to, field = float64(q.Concurrency), "load.concurrency"
+	}
+	switch {
+	case q.RampShape != "linear" && q.RampShape != "exponential":
+		return fmt.Errorf("load.ramp.shape: %q is neither linear nor exponential", q.RampShape)
+	case q.RampDuration <= 0:
+		return errors.New("load.ramp.duration: a ramp needs a length, for example 30s")
+	case math.IsNaN(q.RampFrom) || q.RampFrom < 1e-6:
+		return fmt.Errorf("load.ramp.from: %v is not a starting value of at least 0.000001", q.RampFrom)
+	case q.RampFrom >= to:
+		return fmt.Errorf("load.ramp.from: a ramp rises, but %s is not below %s %s (from is 1 when not set)", number(q.RampFrom), field, number(to))
+	}
+	return nil
+}
+
+func arrivalNames() []string {
+	names := make([]string, 0, len(arrivals))
+	for n := range arrivals {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
