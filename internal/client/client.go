@@ -1,17 +1,259 @@
 package client
 
-// Contract (signatures are fixed; the implementation is in this package's files):
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"tokentape/internal/clock"
+)
+
+// Config is a client's settings. The zero value of every field but Clock is usable.
+type Config struct {
+	Clock       *clock.Clock
+	Dial        func(ctx context.Context, network, addr string) (net.Conn, error) // nil: net.Dialer; tests hand in memnet
+	MaxIdle     int                                                               // idle connections kept per host; below 1: 1
+	IdleTimeout time.Duration                                                     // how long an unused connection is kept; 0: 4 s
+	Connect     time.Duration                                                     // limit of dial and TLS handshake together; 0: none
+	Insecure    bool                                                              // do not verify TLS certificates
+	RootCAs     *x509.CertPool                                                    // nil: the system's
+}
+
+// Trace is what happened on the connection, in nanoseconds of the client's
+// clock; -1 means that it never happened. It is complete when Do failed, when
+// Body.Read returned an error or io.EOF, and after Body.Close.
+type Trace struct {
+	// GotConn is when the request got a connection, new or reused.
+	GotConn int64
+	// WroteFirst and Wrote are the returns of the writes that carried the
+	// request's first and (so far) last byte.
+	WroteFirst, Wrote int64
+	// Headers is the return of the read that brought the first byte of the final
+	// response's status line; 1xx responses before it do not count.
+	Headers int64
+	// ConnID numbers the connections of one client from 1 in order of dialling.
+	ConnID int64
+	// Reused says that an earlier request had used the connection.
+	Reused bool
+	// Remote is the address of the peer, empty without a connection.
+	Remote string
+	// DialErr and TLSErr say that there is no connection because dialling or the
+	// TLS handshake failed, be it by the connect limit.
+	DialErr, TLSErr bool
+	// Sent is how many bytes of the request, header included, were written.
+	Sent int64
+}
+
+// Response is the final response's header, and its body still to be read.
+// Redirects are responses like any other.
+type Response struct {
+	Status int
+	Proto  string // "HTTP/1.1"
+	Header http.Header
+	Body   *Body // never nil; must be closed
+}
+
+// Client sends requests. It is safe for concurrent use.
+type Client struct {
+	cfg   Config
+	load  *http.Transport // Do
+	side  *http.Transport // Get: its connections never mix with the load's
+	ctx   context.Context // done: closed
+	close context.CancelCauseFunc
+	conns conns
+}
+
+// sideIdle is how long Get keeps a connection: long enough for a scrape every second.
+const sideIdle = 2 * time.Second
+
+// New makes a client; it opens no connection. Close it in the end.
+func New(cfg Config) *Client {
+	if cfg.Dial == nil {
+		cfg.Dial = new(net.Dialer).DialContext
+	}
+	if cfg.IdleTimeout <= 0 {
+		cfg.IdleTimeout = 4 * time.Second
+	}
+	c := &Client{cfg: cfg}
+	c.ctx, c.close = context.WithCancelCause(context.Background())
+	c.load = c.transport(max(cfg.MaxIdle, 1), cfg.IdleTimeout)
+	c.side = c.transport(1, min(sideIdle, cfg.IdleTimeout))
+	return c
+}
+
+// transport is HTTP/1.1 only. For HTTP/2, offer "h2" in dial, set Protocols here,
+// and let Body fall back to the returns of its own reads, as it does for every
+// connection that is not a *conn.
+func (c *Client) transport(maxIdle int, idle time.Duration) *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Transport{
+		Proxy:                  nil,
+		DialContext:            c.dialPlain,
+		DialTLSContext:         c.dialTLS,
+		Protocols:              protocols,
+		DisableCompression:     true,
+		MaxIdleConnsPerHost:    maxIdle,
+		IdleConnTimeout:        idle,
+		MaxResponseHeaderBytes: 1 << 20,
+	}
+}
+
+// Do sends one request, at most once, and returns when the response's header is
+// there. ctx rules the body too: when it is done, reading fails with its cause.
+// Every error is an *Error. tr is overwritten.
 //
-//	type Config struct {
-//		Clock       *clock.Clock
-//		Dial        func(ctx context.Context, network, addr string) (net.Conn, error) // nil: net.Dialer; tests hand in memnet
-//		MaxIdle     int           // idle connections kept per host: the concurrency
-//		IdleTimeout time.Duration // 4 s by default
-//		Connect     time.Duration // limit of dial and TLS together; 0: none
-//		Insecure    bool
-//		RootCAs     *x509.CertPool
-//	}
-//	func New(Config) *Client
-//	func (*Client) Do(ctx, *Request, *Trace) (*Response, error)
-//	func (*Client) Get(ctx, url string, header http.Header, limit int64) (status int, body []byte, header http.Header, err error) // preflight and scrapes
-//	func (*Client) Close()
+// The request carries the given header and nothing else, except Host,
+// Content-Length, "Accept-Encoding: identity" unless given, and Authorization
+// when the URL names a user and the header does not; in particular no User-Agent.
+//
+// A reused connection may turn out to be closed by the server. If not a byte of
+// the request was written to it, the next connection is taken, for no request
+// has been made yet; GotConn and the others are then those of the last
+// connection. Once a byte was written nothing is ever sent again.
+func (c *Client) Do(ctx context.Context, method, rawURL string, header http.Header, body []byte, tr *Trace) (*Response, error) {
+	*tr = Trace{GotConn: -1, WroteFirst: -1, Wrote: -1, Headers: -1, ConnID: -1}
+	target, err := parseURL(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	if c.ctx.Err() != nil {
+		return nil, wrap(c.ctx, PhaseConnect, "send the request", ErrClosed)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	for {
+		var fl *flight
+		hooks := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+			tr.GotConn = c.cfg.Clock.Now()
+			tr.Reused = info.Reused
+			if cn, ok := info.Conn.(*conn); ok {
+				fl = newFlight(method)
+				cn.begin(fl)
+				tr.ConnID, tr.Remote = cn.id, cn.remote
+			}
+		}}
+		resp, err := c.load.RoundTrip(newRequest(httptrace.WithClientTrace(ctx, hooks), method, target, header, body))
+		if fl != nil {
+			fl.fill(tr)
+		}
+		if err != nil {
+			if fl != nil && tr.Reused && tr.Sent == 0 && tr.Headers < 0 && ctx.Err() == nil && c.ctx.Err() == nil {
+				continue
+			}
+			return nil, c.failed(ctx, cancel, tr, target, err)
+		}
+		b := &Body{inner: resp.Body, c: c, ctx: ctx, cancel: cancel, f: fl, tr: tr}
+		b.approx = fl == nil || !fl.agrees(len(resp.TransferEncoding) > 0, resp.ContentLength)
+		return &Response{Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header, Body: b}, nil
+	}
+}
+
+func (c *Client) failed(ctx context.Context, cancel context.CancelCauseFunc, tr *Trace, target *url.URL, err error) error {
+	doing := "send the request to " + target.Host
+	if tr.Sent > 0 {
+		doing = "wait for the response of " + target.Host
+	}
+	err = wrap(c.either(ctx), PhaseRequest, doing, err)
+	cancel(nil)
+	var e *Error
+	if errors.As(err, &e) {
+		tr.DialErr, tr.TLSErr = e.Phase == PhaseConnect, e.Phase == PhaseTLS
+	}
+	return err
+}
+
+// either is the context that explains a failure: the request's, or the client's
+// when the client was closed.
+func (c *Client) either(ctx context.Context) context.Context {
+	if ctx.Err() == nil && c.ctx.Err() != nil {
+		return c.ctx
+	}
+	return ctx
+}
+
+// parseURL keeps the URL out of the message when it may hold a password.
+func parseURL(raw string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil && strings.Contains(raw, "@"):
+		err = errors.New("it is malformed, perhaps in its user or password: escape special characters with %")
+	case err != nil:
+		err = errors.Unwrap(err)
+	case u.Scheme != "http" && u.Scheme != "https":
+		err = fmt.Errorf("its scheme is %q; want http or https", u.Scheme)
+	case u.Host == "":
+		err = errors.New("it names no host")
+	default:
+		return u, nil
+	}
+	return nil, &Error{Class: ClassOther, Phase: PhaseRequest, Doing: "read the URL", Err: err}
+}
+
+func newRequest(ctx context.Context, method string, target *url.URL, header http.Header, body []byte) *http.Request {
+	req := &http.Request{
+		Method: method, URL: target, Host: target.Host,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: make(http.Header, len(header)+2),
+	}
+	for key, values := range header {
+		switch canonical := http.CanonicalHeaderKey(key); canonical {
+		case "Host":
+			if len(values) > 0 {
+				req.Host = values[0]
+			}
+		case "Idempotency-Key", "X-Idempotency-Key":
+			// net/http takes the canonical spelling as a permission to send the
+			// request again. Field names are case-insensitive.
+			req.Header[strings.ToLower(key)] = values
+		default:
+			req.Header[canonical] = append(slices.Clip(req.Header[canonical]), values...)
+		}
+	}
+	if req.Header["Accept-Encoding"] == nil {
+		req.Header["Accept-Encoding"] = []string{"identity"}
+	}
+	if req.Header["User-Agent"] == nil {
+		req.Header["User-Agent"] = []string{""} // net/http's way of none
+	}
+	if u := target.User; u != nil && req.Header["Authorization"] == nil {
+		password, _ := u.Password()
+		req.SetBasicAuth(u.Username(), password)
+	}
+	// A body without GetBody is what net/http will not send twice. GET and its
+	// kin are sent twice with http.NoBody, but not with an empty body.
+	switch {
+	case len(body) > 0:
+		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	case method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions:
+		req.Body = io.NopCloser(strings.NewReader(""))
+	default:
+		req.Body = http.NoBody
+	}
+	return req.WithContext(ctx)
+}
+
+// withRemote notes the address of the connection that a request gets.
+func withRemote(ctx context.Context, remote *string) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		*remote = info.Conn.RemoteAddr().String()
+	}})
+}
+
+// Close ends all requests with ErrClosed and closes every connection. It does not
+// wait for the goroutines of net/http, which end at once.
+func (c *Client) Close() {
+	c.close(ErrClosed)
+	c.conns.closeAll()
+	c.load.CloseIdleConnections()
+	c.side.CloseIdleConnections()
+}
