@@ -1,0 +1,90 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+
+	"tokentape/internal/analysis/window"
+	"tokentape/tape"
+)
+
+// Source is a tape as a stream of records, io.EOF at the end; *tape.Reader is
+// one. SHA256 is asked after the last record.
+type Source interface {
+	Next() (tape.Record, error)
+	SHA256() string
+}
+
+// Options choose what Analyse makes. The zero Options take everything from the
+// tape.
+type Options struct {
+	// Windows are the kinds of tables, in the order in which they appear; empty:
+	// report.windows of the tape's spec, else all.
+	Windows []string
+	// NoCI leaves confidence intervals and effective sample sizes out.
+	NoCI bool
+	// MinRequests and MinSeconds are the conventions below which a window is called
+	// too small to confirm a steady state; 0: 128 requests, 60 s.
+	MinRequests int64
+	MinSeconds  float64
+}
+
+// The conventions of window sufficiency.
+const (
+	DefaultMinRequests = 128
+	DefaultMinSeconds  = 60
+	minServiceTimes    = 10
+)
+
+// AnalyseFile reads the tape at path and turns it into results. Errors: the file
+// cannot be read, is not a tape, or is of a newer major schema. A torn or
+// incomplete tape is no error: the verdict says so.
+func AnalyseFile(path string, o Options) (*Results, error) {
+	r, err := tape.OpenFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return Analyse(r, o)
+}
+
+// Analyse reads src once and turns it into results. The numbers depend on the
+// records alone, not on their order in the tape.
+func Analyse(src Source, o Options) (*Results, error) {
+	r, err := collect(src)
+	if err != nil {
+		return nil, err
+	}
+	kinds := o.Windows
+	if len(kinds) == 0 {
+		kinds = r.spec.Report.Windows
+	}
+	if len(kinds) == 0 {
+		kinds = window.Kinds()
+	}
+	for _, k := range kinds {
+		if !slices.Contains(window.Kinds(), k) {
+			return nil, fmt.Errorf("unknown window %q; known: %v", k, window.Kinds())
+		}
+	}
+	if o.MinRequests == 0 {
+		o.MinRequests = DefaultMinRequests
+	}
+	if o.MinSeconds == 0 {
+		o.MinSeconds = DefaultMinSeconds
+	}
+
+	res := &Results{Schema: Schema, TapeSHA256: r.sha256, Rows: r.rows()}
+	r.about(res)
+	res.Counts = r.counts()
+	res.Load = r.load()
+	for _, k := range kinds {
+		w := window.Choose(k, r.reqs, r.windowLoad())
+		for _, i := range w.Cohort {
+			res.Rows[i].Windows = append(res.Rows[i].Windows, k)
+		}
+		res.Windows = append(res.Windows, r.table(w, o))
+	}
+	res.Verdict = r.verdict(res, o)
+	return res, nil
+}

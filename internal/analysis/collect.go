@@ -1,0 +1,260 @@
+package analysis
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"slices"
+	"strconv"
+
+	"tokentape/internal/analysis/metric"
+	"tokentape/internal/analysis/window"
+	"tokentape/tape"
+)
+
+// spec holds the few settings of the tape's header that analysis obeys.
+type spec struct {
+	Name   string `json:"name"`
+	Target struct {
+		API string `json:"api"`
+	} `json:"target"`
+	Load struct {
+		Requests    int64   `json:"requests"`
+		Concurrency int64   `json:"concurrency"`
+		Rate        float64 `json:"rate"`
+		Warmup      int64   `json:"warmup"`
+		Tail        string  `json:"tail"`
+		Ramp        struct {
+			Shape    string   `json:"shape"`
+			Duration duration `json:"duration"`
+		} `json:"ramp"`
+	} `json:"load"`
+	Limits struct {
+		FailedShare float64 `json:"failed_share"`
+	} `json:"limits"`
+	Report struct {
+		Windows []string `json:"windows"`
+		Strict  []string `json:"strict"`
+		SLO     slo      `json:"slo"`
+	} `json:"report"`
+	Devices struct {
+		Total int64 `json:"total"`
+	} `json:"devices"`
+}
+
+// slo are upper limits per request in milliseconds; 0: none.
+type slo struct {
+	TTFT float64 `json:"ttft_ms"`
+	TPOT float64 `json:"tpot_ms"`
+	ITL  float64 `json:"itl_ms"`
+	E2E  float64 `json:"e2e_ms"`
+}
+
+// run is a tape in memory, reduced: requests in plan order, facts beside them.
+type run struct {
+	header  *tape.Header
+	caps    []*tape.Capabilities
+	footer  *tape.Footer
+	faults  []*tape.Fault
+	samples []tape.ClientSample // by time
+	starts  map[string]float64  // last process start time by scrape source and series
+	restart string              // the source whose server restarted in mid-run
+	scrapes int
+	sha256  string
+	spec    spec
+
+	arena  metric.Arena
+	reqs   []metric.Request
+	facts  []fact // of the request at the same index
+	flight *window.Flight
+	// proved: the server reports cached tokens, so a missing count is a 0.
+	proved bool
+}
+
+// fact is what statistics do not need but counts, rows and checks do.
+type fact struct {
+	outcome                tape.Outcome
+	cause, message, finish string
+	flags                  []string
+	status, attempts       int
+	reused                 *bool
+	row                    int64
+	content                uint64 // stands for the dataset row's bytes
+	connID                 int64
+}
+
+// collect makes one pass over the tape.
+func collect(src Source) (*run, error) {
+	r := &run{starts: map[string]float64{}}
+	words := interner{}
+	for {
+		rec, err := src.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		switch rec := rec.(type) {
+		case *tape.Header:
+			if r.header != nil {
+				return nil, fmt.Errorf("the tape holds two headers (runs %s and %s): merge runs, do not concatenate them", r.header.Run, rec.Run)
+			}
+			r.header = rec
+			if len(rec.Spec) > 0 {
+				if err := json.Unmarshal(rec.Spec, &r.spec); err != nil {
+					return nil, fmt.Errorf("the spec in the tape's header cannot be read: %w", err)
+				}
+			}
+		case *tape.Capabilities:
+			r.caps = append(r.caps, rec)
+		case *tape.Request:
+			r.add(rec, words)
+		case *tape.ClientSample:
+			r.samples = append(r.samples, *rec)
+		case *tape.Scrape:
+			r.scrape(rec)
+		case *tape.Footer:
+			r.footer = rec
+		case *tape.Fault:
+			r.faults = append(r.faults, rec)
+		}
+	}
+	if r.header == nil {
+		return nil, errors.New("the tape has no header: it is empty or not a tape")
+	}
+	r.sha256 = src.SHA256()
+	r.sort()
+	r.prove()
+	r.flight = window.NewFlight(r.reqs)
+	return r, nil
+}
+
+// interner keeps one copy of each of the few words that a tape repeats.
+type interner map[string]string
+
+func (in interner) word(s string) string {
+	if w, ok := in[s]; ok {
+		return w
+	}
+	if len(in) < 1000 {
+		in[s] = s
+	}
+	return s
+}
+
+func (r *run) add(q *tape.Request, in interner) {
+	m := metric.Reduce(q, &r.arena)
+	m.InputSource, m.OutputSource = in.word(m.InputSource), in.word(m.OutputSource)
+	m.Phase = tape.Phase(in.word(string(m.Phase)))
+	f := fact{
+		outcome: tape.Outcome(in.word(string(q.Outcome))), cause: in.word(q.Cause), message: q.Message, finish: in.word(q.Finish),
+		status: q.HTTP.Status, attempts: q.Attempts, row: q.Ref.Row,
+	}
+	for _, w := range q.Flags {
+		f.flags = append(f.flags, in.word(w))
+	}
+	if q.Conn != nil {
+		reused := q.Conn.Reused
+		f.reused, f.connID = &reused, q.Conn.ID
+	}
+	h := fnv.New64a()
+	if q.Ref.SHA256 != "" {
+		io.WriteString(h, q.Ref.SHA256)
+	} else {
+		io.WriteString(h, strconv.FormatInt(q.Ref.Row, 10))
+	}
+	f.content = h.Sum64()
+	r.reqs = append(r.reqs, m)
+	r.facts = append(r.facts, f)
+}
+
+// scrape notes a server that restarted while it was measured: its process start
+// time moved.
+func (r *run) scrape(s *tape.Scrape) {
+	if !s.OK {
+		return
+	}
+	r.scrapes++
+	for name, v := range s.Series {
+		if !isStartTime(name) {
+			continue
+		}
+		key := s.Source + " " + name
+		if old, ok := r.starts[key]; ok && old != v {
+			r.restart = s.Source
+		}
+		r.starts[key] = v
+	}
+}
+
+func isStartTime(series string) bool {
+	const name = "process_start_time_seconds"
+	return series == name || len(series) > len(name) && series[:len(name)+1] == name+"{"
+}
+
+// sort brings everything into plan order, so that the order of lines does not
+// matter.
+func (r *run) sort() {
+	order := make([]int, len(r.reqs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := &r.reqs[a], &r.reqs[b]
+		return cmp.Or(cmp.Compare(x.Seq, y.Seq), cmp.Compare(x.Phase, y.Phase), cmp.Compare(x.Released, y.Released))
+	})
+	reqs, facts := make([]metric.Request, len(order)), make([]fact, len(order))
+	for to, from := range order {
+		reqs[to], facts[to] = r.reqs[from], r.facts[from]
+	}
+	r.reqs, r.facts = reqs, facts
+	slices.SortStableFunc(r.samples, func(a, b tape.ClientSample) int { return cmp.Compare(a.T, b.T) })
+}
+
+// prove looks for evidence that this server reports cached tokens: a probe that
+// asked, or any response.
+func (r *run) prove() {
+	for _, c := range r.caps {
+		switch c.CachedTokens {
+		case "", "never", "unknown", "off":
+		default:
+			r.proved = true
+		}
+	}
+	for i := range r.reqs {
+		if r.reqs[i].Cached != metric.Absent {
+			r.proved = true
+		}
+	}
+}
+
+// open reports whether sends have due times.
+func (r *run) open() bool {
+	for i := range r.reqs {
+		if r.reqs[i].Due != metric.Absent {
+			return true
+		}
+	}
+	return r.spec.Load.Rate > 0
+}
+
+func (r *run) windowLoad() window.Load {
+	l := window.Load{Concurrency: r.spec.Load.Concurrency, Open: r.open()}
+	if r.spec.Load.Ramp.Shape != "" {
+		l.Ramp = int64(r.spec.Load.Ramp.Duration)
+	}
+	return l
+}
+
+// eachMeasured calls f for every request of the measured phase, in plan order.
+func (r *run) eachMeasured(f func(i int, q *metric.Request)) {
+	for i := range r.reqs {
+		if r.reqs[i].Phase == tape.PhaseMeasure {
+			f(i, &r.reqs[i])
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"tokentape/internal/analysis/metric"
+	"tokentape/internal/analysis/stat"
+	"tokentape/tape"
+)
+
+// about repeats the header.
+func (r *run) about(res *Results) {
+	h := r.header
+	res.Run, res.Name = h.Run, h.Name
+	if res.Name == "" {
+		res.Name = r.spec.Name
+	}
+	res.Notes = h.Notes
+	a := About{
+		Started: h.Anchor.Wall, URL: h.Server.URL, API: r.spec.Target.API, Model: h.Server.Model,
+		Engine: h.Server.Engine, Version: h.Server.Version,
+		Dataset: h.Data.Path, DataSHA256: h.Data.SHA256, DataRows: h.Data.Rows, PlanSHA256: h.Plan.SHA256,
+		Tool: strings.TrimSpace("tokentape " + h.Tool.Version), Host: fmt.Sprintf("%s/%s, %d CPUs", h.Host.OS, h.Host.Arch, h.Host.CPUs),
+		Devices: r.spec.Devices.Total, Stop: "incomplete",
+	}
+	if r.footer != nil {
+		a.Stop, a.StopWhy = r.footer.Reason, r.footer.Message
+	}
+	for _, f := range r.faults {
+		a.Faults = append(a.Faults, f.String())
+	}
+	res.About = a
+}
+
+// counts of the measured phase, from the requests on the tape; planned and not
+// issued are the footer's, or the plan's where there is no footer.
+func (r *run) counts() Counts {
+	c := Counts{ByClass: map[string]int64{}, Finish: map[string]int64{}}
+	for i := range r.reqs {
+		q, f := &r.reqs[i], &r.facts[i]
+		if q.Phase != tape.PhaseMeasure {
+			c.Preparation++
+			continue
+		}
+		c.Issued++
+		c.Attempts += int64(max(1, f.attempts))
+		switch f.outcome {
+		case tape.OutcomeOK:
+			c.OK++
+			c.Finish[f.finish]++
+			continue
+		case tape.OutcomeCancelled:
+			c.Cancelled++
+		default:
+			c.Failed++
+			c.ByClass[string(f.outcome)]++
+		}
+		if q.Output != metric.Absent {
+			c.LostOutputTokens += q.Output
+		}
+		if f.message != "" {
+			if c.Examples == nil {
+				c.Examples = map[string]string{}
+			}
+			if _, ok := c.Examples[string(f.outcome)]; !ok {
+				c.Examples[string(f.outcome)] = f.message
+			}
+		}
+	}
+	c.Planned = r.planned(c.Issued)
+	c.NotIssued = max(0, c.Planned-c.Issued)
+	if r.footer != nil {
+		c.NotIssued = r.footer.NotIssued
+	}
+	return c
+}
+
+// planned is the number of measured requests that the run set out to send.
+func (r *run) planned(issued int64) int64 {
+	switch {
+	case r.footer != nil:
+		return r.footer.Planned
+	case r.header.Plan.Rows > 0:
+		return max(issued, r.header.Plan.Rows-r.spec.Load.Warmup)
+	}
+	return max(issued, r.spec.Load.Requests)
+}
+
+// lateAfter is how far behind its due time a row counts as late.
+const lateAfter = int64(1e6)
+
+// load says what was offered and what happened.
+func (r *run) load() Load {
+	l := Load{Loop: "closed", Requests: r.planned(0), Concurrency: r.spec.Load.Concurrency}
+	if r.open() {
+		l.Loop = "open"
+	}
+	if r.spec.Load.Rate > 0 {
+		l.RateAsked = ref(r.spec.Load.Rate)
+	}
+	var due, sent span
+	var waits, lags, sends []float64
+	var waited int64
+	from, to := int64(math.MaxInt64), int64(math.MinInt64)
+	r.eachMeasured(func(i int, q *metric.Request) {
+		if q.Session {
+			l.Loop = "partly open"
+		}
+		due.add(q.Due)
+		sent.add(q.WroteFirst)
+		if q.Released != metric.Absent {
+			from, to = min(from, q.Released), max(to, q.Released, q.End)
+		}
+		if q.SlotWait != metric.Absent {
+			waited++
+			if q.SlotWait > 0 {
+				waits = append(waits, float64(q.SlotWait)/1e6)
+			}
+		}
+		if q.PacerLag != metric.Absent {
+			lags = append(lags, float64(q.PacerLag)/1e6)
+		}
+		if lag, ok := q.SendLag(); ok {
+			sends = append(sends, float64(lag)/1e6)
+			if lag > lateAfter {
+				l.Late++
+			}
+		}
+		if reused := r.facts[i].reused; reused != nil {
+			if *reused {
+				l.ReusedConnections++
+			} else {
+				l.NewConnections++
+			}
+		}
+	})
+	l.RatePlanned, l.RateAchieved = due.rate(), sent.rate()
+	if waited > 0 {
+		l.SlotWaitShare = ref(float64(len(waits)) / float64(waited))
+	}
+	l.SlotWaitMeanMS, l.SlotWaitMaxMS = mean(waits), greatest(waits)
+	l.PacerLagP50MS, l.PacerLagP99MS, l.PacerLagMaxMS = quantile(lags, 0.5), quantile(lags, 0.99), greatest(lags)
+	l.SendLagP99MS, l.SendLagMaxMS = quantile(sends, 0.99), greatest(sends)
+	if from <= to {
+		if m, _, peak, ok := r.flight.Over(from, to); ok {
+			l.ConcurrencyMean, l.ConcurrencyPeak = &m, peak
+		} else {
+			l.ConcurrencyPeak = peak
+		}
+	}
+	r.client(&l)
+	return l
+}
+
+// client sums up the samples of the client's own health.
+func (r *run) client(l *Load) {
+	if len(r.samples) == 0 {
+		return
+	}
+	var cpu, sched []float64
+	var pause int64
+	for _, s := range r.samples {
+		cpu = append(cpu, s.CPU)
+		sched = append(sched, float64(s.SchedP99)/1e6)
+		pause += s.GCPause
+		l.QueuePeak = max(l.QueuePeak, s.Queue)
+	}
+	l.CPUMean, l.CPUPeak = mean(cpu), greatest(cpu)
+	// The median over samples: one bad interval is no verdict on a run.
+	l.SchedP99MS = quantile(sched, 0.5)
+	l.GCPauseMS = ref(float64(pause) / 1e6)
+}
+
+// span is a number of points in time and their ends.
+type span struct{ n, first, last int64 }
+
+func (s *span) add(t int64) {
+	if t == metric.Absent {
+		return
+	}
+	if s.n == 0 {
+		s.first, s.last = t, t
+	}
+	s.n++
+	s.first, s.last = min(s.first, t), max(s.last, t)
+}
+
+// rate is (n − 1) ÷ (last − first) per second; absent without two moments.
+func (s *span) rate() *float64 {
+	if s.n < 2 || s.last <= s.first {
+		return nil
+	}
+	return ref(float64(s.n-1) / (float64(s.last-s.first) / 1e9))
+}
+
+// gap is the mean time between points in milliseconds.
+func (s *span) gap() (float64, bool) {
+	if s.n < 2 {
+		return 0, false
+	}
+	return float64(s.last-s.first) / float64(s.n-1) / 1e6, true
+}
+
+func mean(xs []float64) *float64 {
+	if m, ok := stat.Mean(xs); ok {
+		return &m
+	}
+	return nil
+}
+
+func greatest(xs []float64) *float64 {
+	if len(xs) == 0 {
+		return nil
+	}
+	return ref(slices.Max(xs))
+}
+
+func quantile(xs []float64, q float64) *float64 {
+	s := slices.Clone(xs)
+	slices.Sort(s)
+	if v, ok := stat.Quantile(s, q); ok {
+		return &v
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+
+	"tokentape/internal/analysis/metric"
+	"tokentape/internal/analysis/stat"
+)
+
+// exactGaps is how many ITL gaps are kept one by one; beyond it a histogram
+// takes them.
+const exactGaps = 10_000_000
+
+// itl pools the gaps of the cohort. Gaps of one request hang together far more
+// than requests do, so its effective size and its intervals come from contiguous
+// batches of requests: n_eff is the variance of the gaps ÷ the squared standard
+// error of their mean over 20 batches.
+func (r *run) itl(cohort []int, o Options) *Summary { return r.itlUpTo(cohort, o, exactGaps) }
+
+func (r *run) itlUpTo(cohort []int, o Options, exact int64) *Summary {
+	var most int64
+	for _, i := range cohort {
+		most += max(0, r.reqs[i].TokenEvents-1)
+	}
+	per := 1.0
+	if len(cohort) > 0 {
+		per = max(1, float64(most)/float64(len(cohort)))
+	}
+	if most > exact {
+		h := r.histogram(cohort)
+		s := summary(h.Describe(1e6), "requests", per)
+		s.Warnings = append(s.Warnings, fmt.Sprintf("percentiles are from a histogram with at most 0.1 %% error: %s gaps are above the limit of %s; no interval", thousands(h.N()), thousands(exact)))
+		return s
+	}
+	xs := make([]float64, 0, most)
+	ends := make([]int, len(cohort)) // of each request's gaps in xs
+	for k, i := range cohort {
+		r.reqs[i].EachITL(func(gap int64) { xs = append(xs, float64(gap)/1e6) })
+		ends[k] = len(xs)
+	}
+	d := stat.DescribePooled(xs, ends, !o.NoCI)
+	return summary(d, "requests", per)
+}
+
+// histogram takes the cohort's gaps without keeping them.
+func (r *run) histogram(cohort []int) *stat.Histogram {
+	var h stat.Histogram
+	for _, i := range cohort {
+		r.reqs[i].EachITL(h.Add)
+	}
+	return &h
+}
+
+// itlStats are mean and largest gap of one request in milliseconds.
+func itlStats(q *metric.Request) (mean, top *float64) {
+	var n, sum int64
+	most := int64(math.MinInt64)
+	q.EachITL(func(gap int64) { n, sum, most = n+1, sum+gap, max(most, gap) })
+	if n == 0 {
+		return nil, nil
+	}
+	m, t := float64(sum)/float64(n)/1e6, float64(most)/1e6
+	return &m, &t
+}

@@ -1,0 +1,203 @@
+package metric
+
+// Every definition returns ok = false when the value is absent; none returns a
+// zero for it. Durations are nanoseconds.
+
+// between is to − from, where both happened.
+func between(from, to int64) (int64, bool) {
+	if from == Absent || to == Absent {
+		return 0, false
+	}
+	return to - from, true
+}
+
+// TTFT is first_token − released. Absent without a token event and where the
+// answer was not streamed.
+func (q *Request) TTFT() (int64, bool) { return q.firstToken(q.Released) }
+
+// TTFTFromDue is first_token − due, in an open loop. Absent in a closed loop and
+// where TTFT is.
+func (q *Request) TTFTFromDue() (int64, bool) { return q.firstToken(q.Due) }
+
+func (q *Request) firstToken(from int64) (int64, bool) {
+	if !q.Streamed {
+		return 0, false
+	}
+	return between(from, q.FirstToken)
+}
+
+// TTFO is first_visible − released: the first token that is not reasoning.
+// Absent when only reasoning came.
+func (q *Request) TTFO() (int64, bool) {
+	if !q.Streamed {
+		return 0, false
+	}
+	return between(q.Released, q.FirstVisible)
+}
+
+// E2E is last_token − released; where the answer was not streamed, end of body −
+// released. Absent without output.
+func (q *Request) E2E() (int64, bool) { return q.lastToken(q.Released) }
+
+// E2EFromDue is E2E counted from due, in an open loop. Absent in a closed loop
+// and where E2E is.
+func (q *Request) E2EFromDue() (int64, bool) { return q.lastToken(q.Due) }
+
+func (q *Request) lastToken(from int64) (int64, bool) {
+	if q.Streamed {
+		return between(from, q.LastToken)
+	}
+	return between(from, q.End)
+}
+
+// StreamEnd is end − released: when the stream itself ended, after usage, finish
+// and [DONE].
+func (q *Request) StreamEnd() (int64, bool) { return between(q.Released, q.End) }
+
+// Last is the moment E2E runs to.
+func (q *Request) Last() (int64, bool) {
+	t := q.End
+	if q.Streamed {
+		t = q.LastToken
+	}
+	return t, t != Absent
+}
+
+// EachITL calls f with every gap between successive token events of one choice,
+// zeros kept: inter-event latency, which is inter-token latency only where each
+// event carries one token.
+func (q *Request) EachITL(f func(gap int64)) {
+	if q.Choices > 1 {
+		last := make(map[int32]int64, q.Choices)
+		for e := range q.Tokens() {
+			if t, ok := last[e.Choice]; ok {
+				f(e.T - t)
+			}
+			last[e.Choice] = e.T
+		}
+		return
+	}
+	prev := Absent
+	for e := range q.Tokens() {
+		if prev != Absent {
+			f(e.T - prev)
+		}
+		prev = e.T
+	}
+}
+
+// MaxITL is the largest ITL gap.
+func (q *Request) MaxITL() (int64, bool) {
+	top := Absent
+	q.EachITL(func(gap int64) { top = max(top, gap) })
+	return top, top != Absent
+}
+
+// TokensPerEvent is (output tokens − tokens in the first token event) ÷ (token
+// events − 1). Absent with unknown tokens or fewer than 2 token events.
+func (q *Request) TokensPerEvent() (float64, bool) {
+	if q.TokenEvents < 2 || q.Output == Absent {
+		return 0, false
+	}
+	first, _ := q.InFirst()
+	return float64(q.Output-first) / float64(q.TokenEvents-1), true
+}
+
+// InFirst is the number of tokens in the first token event: from running counts,
+// else 1 is assumed (assumed = true).
+func (q *Request) InFirst() (tokens int64, assumed bool) {
+	if q.FirstTokens != Absent {
+		return q.FirstTokens, false
+	}
+	return 1, true
+}
+
+// TPOT is (E2E − TTFT) ÷ (output tokens − tokens in the first token event), in
+// nanoseconds a token. Absent with fewer than 2 token events, with output tokens
+// not above those of the first event, and for several choices unless running
+// counts are kept per choice: then it is Σ(last − first token event) ÷ Σ(tokens
+// after the first event) over the choices.
+func (q *Request) TPOT() (float64, bool) {
+	if !q.Streamed || q.TokenEvents < 2 || q.Output == Absent {
+		return 0, false
+	}
+	if q.Choices > 1 {
+		if q.choiceSpan == Absent || q.choiceTokens <= 0 {
+			return 0, false
+		}
+		return float64(q.choiceSpan) / float64(q.choiceTokens), true
+	}
+	first, _ := q.InFirst()
+	span, ok := between(q.FirstToken, q.LastToken)
+	if !ok || q.Output <= first {
+		return 0, false
+	}
+	return float64(span) / float64(q.Output-first), true
+}
+
+// perSecond is n tokens over d nanoseconds as tokens per second. Absent for no
+// time at all.
+func perSecond(n float64, d float64) (float64, bool) {
+	if d <= 0 {
+		return 0, false
+	}
+	return float64(n*1e9) / d, true
+}
+
+// OutputSpeed is output tokens ÷ E2E, in tokens per second.
+func (q *Request) OutputSpeed() (float64, bool) {
+	d, ok := q.E2E()
+	if !ok || q.Output == Absent {
+		return 0, false
+	}
+	return perSecond(float64(q.Output), float64(d))
+}
+
+// DecodeSpeed is 1 ÷ TPOT, in tokens per second.
+func (q *Request) DecodeSpeed() (float64, bool) {
+	t, ok := q.TPOT()
+	if !ok {
+		return 0, false
+	}
+	return perSecond(1, t)
+}
+
+// PrefillSpeed is input tokens ÷ TTFT, in tokens per second.
+func (q *Request) PrefillSpeed() (float64, bool) {
+	d, ok := q.TTFT()
+	if !ok || q.Input == Absent {
+		return 0, false
+	}
+	return perSecond(float64(q.Input), float64(d))
+}
+
+// CachedTokens is the number of input tokens that the server took from its
+// prefix cache. Where the server has proved in this run that it reports the
+// field, a count missing beside a reported input is an inferred 0.
+func (q *Request) CachedTokens(proved bool) (tokens int64, inferred, ok bool) {
+	switch {
+	case q.Cached != Absent:
+		return q.Cached, false, true
+	case proved && q.Input != Absent && q.InputSource != "tokenizer":
+		return 0, true, true
+	}
+	return 0, false, false
+}
+
+// UncachedPrefillSpeed is (input tokens − cached tokens) ÷ TTFT, in tokens per
+// second.
+func (q *Request) UncachedPrefillSpeed(proved bool) (float64, bool) {
+	d, ok := q.TTFT()
+	if !ok || q.Input == Absent {
+		return 0, false
+	}
+	cached, _, ok := q.CachedTokens(proved)
+	if !ok {
+		return 0, false
+	}
+	return perSecond(float64(q.Input-cached), float64(d))
+}
+
+// SendLag is wrote_first − due: slot wait plus pacer lag plus the set-up of a
+// new connection. Absent in a closed loop.
+func (q *Request) SendLag() (int64, bool) { return between(q.Due, q.WroteFirst) }

@@ -1,0 +1,264 @@
+package analysis
+
+import (
+	"fmt"
+
+	"tokentape/internal/analysis/metric"
+	"tokentape/internal/analysis/stat"
+	"tokentape/internal/analysis/window"
+	"tokentape/tape"
+)
+
+// flow is what a service did over some time.
+type flow struct {
+	requests, output, input, total float64
+	// noOutput and noInput are ok requests whose counts are not known.
+	noOutput, noInput, n int64
+}
+
+// wholeRequests counts the requests of a set in full.
+func (r *run) wholeRequests(set []int) flow {
+	var f flow
+	var in, out int64
+	for _, i := range set {
+		q := &r.reqs[i]
+		f.n++
+		if q.Output != metric.Absent {
+			out += q.Output
+		} else {
+			f.noOutput++
+		}
+		if q.Input != metric.Absent {
+			in += q.Input
+		} else {
+			f.noInput++
+		}
+	}
+	f.requests, f.output, f.input = float64(len(set)), float64(out), float64(in)
+	return f
+}
+
+// byEvents counts what fell in (from, to] of ok requests of every phase, since
+// warm-up and tail requests share the server with the measured ones: output
+// tokens by their events, input tokens by the first token, requests by the end
+// of the stream.
+func (r *run) byEvents(from, to int64) flow {
+	var f flow
+	var out stat.Acc
+	for i := range r.reqs {
+		q := &r.reqs[i]
+		if !q.OK || q.Phase == tape.PhaseProbe || q.Phase == tape.PhasePrepare || q.Released == metric.Absent || q.Released >= to || q.End <= from {
+			continue
+		}
+		f.n++
+		if n, ok := q.TokensIn(from, to); ok {
+			out.Add(n)
+		} else {
+			f.noOutput++
+		}
+		first := q.FirstToken
+		if !q.Streamed {
+			first = q.End
+		}
+		if q.Input == metric.Absent {
+			f.noInput++
+		} else if from < first && first <= to {
+			f.input += float64(q.Input)
+		}
+		if from < q.End && q.End <= to {
+			f.requests++
+		}
+	}
+	f.output = out.Sum()
+	return f
+}
+
+// system fills the rates of the whole service and the facts of the window.
+func (r *run) system(w window.Interval, out *Window, o Options) {
+	s := &out.System
+	span := float64(w.To-w.From) / 1e9
+	s.DurationS = &span
+	mean, sd, peak, ok := r.flight.Over(w.From, w.To)
+	s.ConcurrencyPeak = peak
+	if ok {
+		s.ConcurrencyMean, out.Facts.InFlightMean, out.Facts.InFlightSD = &mean, ref(mean), &sd
+	}
+	var f flow
+	switch w.Kind {
+	case window.KindSteady:
+		f = r.byEvents(w.From, w.To)
+	default:
+		f = r.wholeRequests(w.Cohort)
+	}
+	if w.Kind == window.KindStable {
+		s.ConcurrencyMean = r.stableConcurrency(w.Cohort, span)
+	}
+	if span > 0 {
+		s.RequestsPerS = ref(f.requests / span)
+		if f.noOutput < f.n || f.n == 0 {
+			s.OutputTokensPerS = ref(f.output / span)
+		}
+		if f.noInput < f.n || f.n == 0 {
+			s.InputTokensPerS = ref(f.input / span)
+		}
+		if s.OutputTokensPerS != nil && s.InputTokensPerS != nil {
+			s.TotalTokensPerS = ref((f.output + f.input) / span)
+		}
+	} else {
+		out.Warnings = append(out.Warnings, "the window has no length: no rates")
+	}
+	if f.noOutput > 0 || f.noInput > 0 {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("token rates leave out what was not counted: %d of %d requests without output count, %d without input count", f.noOutput, f.n, f.noInput))
+	}
+	if d := r.spec.Devices.Total; d > 0 {
+		s.PerDevices = map[string]*float64{}
+		per := func(name string, v *float64) {
+			if v != nil {
+				v = ref(*v / float64(d))
+			}
+			s.PerDevices[fmt.Sprintf("%s_per_%d_devices", name, d)] = v
+		}
+		per("requests_per_s", s.RequestsPerS)
+		per("output_tokens_per_s", s.OutputTokensPerS)
+		per("input_tokens_per_s", s.InputTokensPerS)
+		per("total_tokens_per_s", s.TotalTokensPerS)
+	}
+	r.windowFacts(w, out, span)
+	if w.Kind == window.KindSteady && !o.NoCI {
+		r.rateIntervals(w, out)
+	}
+}
+
+// stableConcurrency is AISBench's: Σ(end − start) ÷ duration, at most the cap.
+func (r *run) stableConcurrency(cohort []int, span float64) *float64 {
+	if span <= 0 {
+		return nil
+	}
+	var sum int64
+	for _, i := range cohort {
+		start, end, _ := window.Lifetime(&r.reqs[i])
+		sum += end - start
+	}
+	return ref(min(float64(sum)/1e9/span, float64(r.spec.Load.Concurrency)))
+}
+
+// windowFacts fills what sufficiency, cache and SLO rows say.
+func (r *run) windowFacts(w window.Interval, out *Window, span float64) {
+	f := &out.Facts
+	if e2e := out.Metrics["e2e_ms"]; e2e != nil && e2e.P50 != nil && *e2e.P50 > 0 {
+		f.ServiceTimes = ref(span * 1000 / *e2e.P50)
+	}
+	if w.Kind == window.KindWhole {
+		last := metric.Absent
+		for _, i := range w.Cohort {
+			if t, ok := r.reqs[i].Last(); ok {
+				last = max(last, t)
+			}
+		}
+		if last != metric.Absent {
+			f.ToLastTokenS = ref(float64(last-w.From) / 1e9)
+		}
+	}
+	var cached, input int64
+	for _, i := range w.Cohort {
+		q := &r.reqs[i]
+		n, inferred, ok := q.CachedTokens(r.proved)
+		if !ok || q.Input == metric.Absent {
+			continue
+		}
+		if inferred {
+			f.CachedInferN++
+		} else {
+			f.CachedN++
+		}
+		cached, input = cached+n, input+q.Input
+	}
+	if input > 0 {
+		f.CachedRatio = ref(float64(cached) / float64(input))
+	}
+	r.goodput(w, f, span)
+}
+
+// rateIntervals are 95 % intervals of the steady rates by sectioning over time:
+// 20 stretches of equal length. They need 10 service times.
+func (r *run) rateIntervals(w window.Interval, out *Window) {
+	if out.Facts.ServiceTimes == nil || *out.Facts.ServiceTimes < minServiceTimes {
+		return
+	}
+	var output, requests [stat.BatchesCentre]float64
+	for b := range output {
+		from, to := slice(w, b, stat.BatchesCentre)
+		f := r.byEvents(from, to)
+		span := float64(to-from) / 1e9
+		output[b], requests[b] = f.output/span, f.requests/span
+	}
+	put := func(name string, v *float64, batches []float64) {
+		if v == nil {
+			return
+		}
+		h := stat.HalfWidth(batches, *v)
+		if out.System.CI == nil {
+			out.System.CI = map[string][2]*float64{}
+		}
+		out.System.CI[name] = [2]*float64{ref(max(0, *v-h)), ref(*v + h)}
+	}
+	put("output_tokens_per_s", out.System.OutputTokensPerS, output[:])
+	put("requests_per_s", out.System.RequestsPerS, requests[:])
+}
+
+// slice is the i-th of n equal parts of a window.
+func slice(w window.Interval, i, n int) (from, to int64) {
+	d := w.To - w.From
+	return w.From + d*int64(i)/int64(n), w.From + d*int64(i+1)/int64(n)
+}
+
+// goodput is the share of the window's issued requests that met every SLO limit.
+// A request that did not end well is not good. TTFT and E2E count from released;
+// the ITL limit holds for the request's largest gap; an absent value breaks no
+// limit.
+func (r *run) goodput(w window.Interval, f *WindowFacts, span float64) {
+	limits := r.spec.Report.SLO
+	if limits == (slo{}) {
+		return
+	}
+	var issued, good, ended int64
+	for i := range r.reqs {
+		q := &r.reqs[i]
+		if q.Phase != tape.PhaseMeasure || q.Released == metric.Absent {
+			continue
+		}
+		ok := q.OK && limits.met(q)
+		if w.From <= q.Released && q.Released <= w.CohortTo {
+			issued++
+			if ok {
+				good++
+			}
+		}
+		if ok && w.From < q.End && q.End <= w.To {
+			ended++
+		}
+	}
+	if w.Kind != window.KindSteady {
+		ended = good
+	}
+	if issued > 0 {
+		f.GoodShare = ref(float64(good) / float64(issued))
+	}
+	if span > 0 {
+		f.GoodPerS = ref(float64(ended) / span)
+	}
+}
+
+func (l slo) met(q *metric.Request) bool {
+	under := func(limit float64, f func(*metric.Request) (float64, bool)) bool {
+		if limit <= 0 {
+			return true
+		}
+		v, ok := f(q)
+		return !ok || v <= limit
+	}
+	return under(l.TTFT, ms((*metric.Request).TTFT)) && under(l.E2E, ms((*metric.Request).E2E)) && under(l.ITL, ms((*metric.Request).MaxITL)) &&
+		under(l.TPOT, func(q *metric.Request) (float64, bool) { v, ok := q.TPOT(); return v / 1e6, ok })
+}
+
+func ref(v float64) *float64 { return &v }

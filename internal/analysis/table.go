@@ -1,0 +1,238 @@
+package analysis
+
+import (
+	"fmt"
+	"strings"
+
+	"tokentape/internal/analysis/metric"
+	"tokentape/internal/analysis/stat"
+	"tokentape/internal/analysis/window"
+)
+
+// definition is one per-request metric of a window's table.
+type definition struct {
+	key, unit string
+	// source says where the value comes from, for the cohort's token sources.
+	source func(in, out string) string
+	value  func(*metric.Request) (float64, bool)
+	// needs, when set, leaves the metric out of the table unless some request of
+	// the cohort satisfies it.
+	needs func(*metric.Request) bool
+}
+
+// ms turns a duration of the metric package into milliseconds.
+func ms(f func(*metric.Request) (int64, bool)) func(*metric.Request) (float64, bool) {
+	return func(q *metric.Request) (float64, bool) {
+		ns, ok := f(q)
+		return float64(ns) / 1e6, ok
+	}
+}
+
+// count turns a count, or a stored duration, into a value.
+func count(f func(*metric.Request) int64) func(*metric.Request) (float64, bool) {
+	return func(q *metric.Request) (float64, bool) {
+		n := f(q)
+		return float64(n), n != metric.Absent
+	}
+}
+
+func stored(f func(*metric.Request) int64) func(*metric.Request) (int64, bool) {
+	return func(q *metric.Request) (int64, bool) {
+		n := f(q)
+		return n, n != metric.Absent
+	}
+}
+
+const itlKey = "itl_ms"
+
+// definitions are the per-request metrics in the order of the table. The gaps of
+// ITL are pooled and stand apart.
+func (r *run) definitions() []definition {
+	stamps := func(string, string) string { return "stamps" }
+	input := func(in, _ string) string { return in }
+	output := func(_, out string) string { return out }
+	with := func(f func(in, out string) string) func(in, out string) string {
+		return func(in, out string) string { return "stamps, " + f(in, out) }
+	}
+	open := func(q *metric.Request) bool { return q.Due != metric.Absent }
+	cached := func(*metric.Request) bool { return r.proved }
+	return []definition{
+		{key: "ttft_ms", unit: "ms", source: stamps, value: ms((*metric.Request).TTFT)},
+		{key: "ttft_from_due_ms", unit: "ms", source: stamps, value: ms((*metric.Request).TTFTFromDue), needs: open},
+		{key: "ttfo_ms", unit: "ms", source: stamps, value: ms((*metric.Request).TTFO), needs: func(q *metric.Request) bool { return q.Reasoning }},
+		{key: "tpot_ms", unit: "ms", source: with(output), value: func(q *metric.Request) (float64, bool) {
+			ns, ok := q.TPOT()
+			return ns / 1e6, ok
+		}},
+		{key: itlKey, unit: "ms", source: stamps},
+		{key: "e2e_ms", unit: "ms", source: stamps, value: ms((*metric.Request).E2E)},
+		{key: "e2e_from_due_ms", unit: "ms", source: stamps, value: ms((*metric.Request).E2EFromDue), needs: open},
+		{key: "stream_end_ms", unit: "ms", source: stamps, value: ms((*metric.Request).StreamEnd)},
+		{key: "output_tokens", unit: "tokens", source: output, value: count(func(q *metric.Request) int64 { return q.Output })},
+		{key: "input_tokens", unit: "tokens", source: input, value: count(func(q *metric.Request) int64 { return q.Input })},
+		{key: "cached_tokens", unit: "tokens", source: input, needs: cached, value: func(q *metric.Request) (float64, bool) {
+			n, _, ok := q.CachedTokens(r.proved)
+			return float64(n), ok
+		}},
+		{key: "tokens_per_event", unit: "tokens", source: output, value: (*metric.Request).TokensPerEvent},
+		{key: "output_tokens_per_s", unit: "tokens/s", source: with(output), value: (*metric.Request).OutputSpeed},
+		{key: "decode_tokens_per_s", unit: "tokens/s", source: with(output), value: (*metric.Request).DecodeSpeed},
+		{key: "prefill_tokens_per_s", unit: "tokens/s", source: with(input), value: (*metric.Request).PrefillSpeed},
+		{key: "prefill_uncached_tokens_per_s", unit: "tokens/s", source: with(input), needs: cached, value: func(q *metric.Request) (float64, bool) {
+			return q.UncachedPrefillSpeed(r.proved)
+		}},
+		{key: "slot_wait_ms", unit: "ms", source: stamps, needs: open, value: ms(stored(func(q *metric.Request) int64 { return q.SlotWait }))},
+		{key: "pacer_lag_ms", unit: "ms", source: stamps, value: ms(stored(func(q *metric.Request) int64 { return q.PacerLag }))},
+	}
+}
+
+// sources names the token sources of a set of requests.
+type sources struct{ in, out map[string]int }
+
+func sourcesOf(reqs []metric.Request, set []int) sources {
+	s := sources{in: map[string]int{}, out: map[string]int{}}
+	for _, i := range set {
+		q := &reqs[i]
+		if q.Input != metric.Absent {
+			s.in[q.InputSource]++
+		}
+		if q.Output != metric.Absent {
+			s.out[q.OutputSource]++
+		}
+	}
+	return s
+}
+
+// table makes the table of one window.
+func (r *run) table(w window.Interval, o Options) Window {
+	out := Window{Kind: w.Kind, Why: w.Why, LeftOut: w.LeftOut, Requests: int64(len(w.Cohort)), Warnings: []string{}, Metrics: map[string]*Summary{}}
+	if !w.OK {
+		return out
+	}
+	from, to := float64(w.From)/1e9, float64(w.To)/1e9
+	out.From, out.To = &from, &to
+	src := sourcesOf(r.reqs, w.Cohort)
+	in, outSrc := names(src.in), names(src.out)
+	for _, d := range r.definitions() {
+		if d.needs != nil && !r.any(w.Cohort, d.needs) {
+			continue
+		}
+		var s *Summary
+		if d.key == itlKey {
+			s = r.itl(w.Cohort, o)
+		} else {
+			xs := make([]float64, 0, len(w.Cohort))
+			for _, i := range w.Cohort {
+				if v, ok := d.value(&r.reqs[i]); ok {
+					xs = append(xs, v)
+				}
+			}
+			s = summary(stat.Describe(xs, !o.NoCI), "requests", 1)
+		}
+		s.Unit, s.Source = d.unit, d.source(in, outSrc)
+		r.remark(d.key, s, w.Cohort, src)
+		out.Metrics[d.key] = s
+		out.MetricOrder = append(out.MetricOrder, d.key)
+	}
+	r.system(w, &out, o)
+	out.System.OutputTokensSource = outSrc
+	r.sufficiency(w, &out, o)
+	return out
+}
+
+// remark adds what a reader must know about how a metric's values came to be.
+func (r *run) remark(key string, s *Summary, cohort []int, src sources) {
+	usesOut := key == "tpot_ms" || key == "output_tokens" || key == "tokens_per_event" || key == "output_tokens_per_s" || key == "decode_tokens_per_s"
+	usesIn := key == "input_tokens" || key == "prefill_tokens_per_s" || key == "cached_tokens" || key == "prefill_uncached_tokens_per_s"
+	if usesOut && len(src.out) > 1 {
+		s.Warnings = append(s.Warnings, "token sources are mixed: "+breakdown(src.out))
+	}
+	if usesIn && len(src.in) > 1 {
+		s.Warnings = append(s.Warnings, "token sources are mixed: "+breakdown(src.in))
+	}
+	switch key {
+	case "tpot_ms", "tokens_per_event":
+		var assumed int
+		for _, i := range cohort {
+			q := &r.reqs[i]
+			if _, guess := q.InFirst(); guess && q.TokenEvents >= 2 && q.Choices == 1 {
+				assumed++
+			}
+		}
+		if assumed > 0 {
+			s.Source += "; the first token event is taken as 1 token (the server sends no running counts)"
+		}
+	case "cached_tokens":
+		var inferred int64
+		for _, i := range cohort {
+			if _, guess, ok := r.reqs[i].CachedTokens(r.proved); ok && guess {
+				inferred++
+			}
+		}
+		if inferred > 0 {
+			s.Source += fmt.Sprintf("; %d of %d are inferred zeros", inferred, s.N)
+		}
+	}
+}
+
+func (r *run) any(set []int, f func(*metric.Request) bool) bool {
+	for _, i := range set {
+		if f(&r.reqs[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// summary turns a description into the form of results.json. unit names the
+// thing that more of would help, each giving per samples.
+func summary(d stat.Description, thing string, per float64) *Summary {
+	s := &Summary{N: d.N, NEff: d.NEff, Mean: d.Mean, SD: d.SD, Min: d.Min, Max: d.Max,
+		P50: d.Q[0], P75: d.Q[1], P90: d.Q[2], P95: d.Q[3], P99: d.Q[4], P999: d.Q[5], Warnings: []string{}}
+	if d.N == 0 {
+		return s
+	}
+	put := func(name string, ci *[2]float64) {
+		if ci == nil {
+			return
+		}
+		if s.CI == nil {
+			s.CI = map[string][2]*float64{}
+		}
+		// No metric here can be negative; a symmetric interval can.
+		lo, hi := max(0, ci[0]), ci[1]
+		s.CI[name] = [2]*float64{&lo, &hi}
+	}
+	put("mean", d.MeanCI)
+	for i, q := range stat.Quantiles {
+		put(quantileName(q), d.QCI[i])
+		if d.More[i] > 0 && q >= 900 {
+			more := int64(float64(d.More[i])/per) + 1
+			s.Warnings = append(s.Warnings, fmt.Sprintf("%s needs about %s more %s", quantileName(q), round2(more), thing))
+		}
+	}
+	return s
+}
+
+// quantileName is "p50", "p999" … for thousandths.
+func quantileName(q int) string {
+	return "p" + strings.TrimSuffix(fmt.Sprintf("%03d", q), "0")
+}
+
+// round2 is n rounded up to two significant digits, with separators.
+func round2(n int64) string {
+	unit := int64(1)
+	for n/unit >= 100 {
+		unit *= 10
+	}
+	return thousands((n + unit - 1) / unit * unit)
+}
+
+// thousands is n with a comma every three digits.
+func thousands(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
