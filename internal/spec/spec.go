@@ -1,6 +1,6 @@
 package spec
 
-// Spec is what the user asked for. Read-only after Load. Every field has a
+// Spec is what the user asked for. Read-only after Read. Every field has a
 // default (Default), and the resolved Spec, secrets masked, stands in the tape's
 // header.
 type Spec struct {
@@ -14,6 +14,8 @@ type Spec struct {
 	Devices   Devices   `json:"devices"`
 	Telemetry Telemetry `json:"telemetry"`
 	Seeds     Seeds     `json:"seeds"`
+
+	from map[string]place // where each given value came from, by field path
 }
 
 // Target is the server.
@@ -47,7 +49,7 @@ type Dataset struct {
 }
 
 // Load is when and how much. Requests (N), Concurrency (C) and Rate (r) are
-// three separate constraints.
+// three separate constraints. (The function that loads a spec is Read.)
 type Load struct {
 	Requests    int64    `json:"requests"`    // N; with Duration unset the default is 1
 	Concurrency int64    `json:"concurrency"` // C, cap on requests in flight; 0: no cap (needs a rate)

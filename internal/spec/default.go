@@ -1,0 +1,119 @@
+package spec
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// API is one value of target.api and the endpoint that it stands for.
+type API struct {
+	Name string
+	Path string // endpoint; under the API root when it begins with "/v1/"
+	Chat bool   // takes messages, so that a system message has a place
+}
+
+// APIs are the known values of target.api, the default first.
+var APIs = []API{
+	{Name: "openai-chat", Path: "/v1/chat/completions", Chat: true},
+	{Name: "openai-completions", Path: "/v1/completions"},
+}
+
+// FindAPI is the API of that name.
+func FindAPI(name string) (API, bool) {
+	for _, a := range APIs {
+		if a.Name == name {
+			return a, true
+		}
+	}
+	return API{}, false
+}
+
+// Default is the Spec of an empty file: one request, one at a time.
+func Default() *Spec {
+	return &Spec{
+		Name:   "run",
+		Target: Target{API: "openai-chat"},
+		Workload: Workload{
+			Dataset:  Dataset{Format: "auto"},
+			Template: "{question}",
+			Stream:   true,
+			Repeat:   "none",
+			Order:    "file",
+		},
+		Load: Load{
+			Requests:    1,
+			Concurrency: 1,
+			Arrivals:    "constant",
+			Burstiness:  1,
+			Attempts:    1,
+			Tail:        "none",
+		},
+		Limits: Limits{
+			Connect:    Duration(10 * time.Second),
+			FirstToken: Duration(600 * time.Second),
+			Idle:       Duration(300 * time.Second),
+			KeepAlive:  Duration(4 * time.Second),
+			Drain:      Duration(30 * time.Second),
+		},
+		Record:    Record{Output: "hash", Compress: true},
+		Report:    Report{Windows: []string{"whole", "stable", "steady"}},
+		Telemetry: Telemetry{Interval: Duration(time.Second)},
+		Seeds:     Seeds{Run: 1},
+	}
+}
+
+// resolve fills what depends on what was given. A run bound by time alone has no
+// N; a rate alone has no cap; both rules need to know what was set, not only its
+// value.
+func (s *Spec) resolve(file string) {
+	if s.Load.Duration > 0 && !s.wasSet("load.requests") {
+		s.Load.Requests = 0
+	}
+	if s.Load.Rate > 0 && !s.wasSet("load.concurrency") {
+		s.Load.Concurrency = 0
+	}
+	if file != "" && !s.wasSet("name") {
+		base := filepath.Base(file)
+		if base = strings.TrimSuffix(base, filepath.Ext(base)); nameProblem(base) == "" {
+			s.Name = base
+		}
+	}
+	if d := &s.Devices; d.Total == 0 && d.Prefill <= math.MaxInt64-d.Decode {
+		d.Total = d.Prefill + d.Decode
+	}
+	s.moveUserinfo()
+}
+
+// moveUserinfo turns http://user:password@host into a Basic Authorization
+// header, which is what it means, so that the URL can be printed anywhere.
+func (s *Spec) moveUserinfo() {
+	bare, auth, ok := splitUserinfo(s.Target.URL)
+	if !ok || s.Target.APIKey != "" {
+		return
+	}
+	for name := range s.Target.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return // Validate names the conflict
+		}
+	}
+	headers := map[string]string{"Authorization": auth}
+	for k, v := range s.Target.Headers {
+		headers[k] = v
+	}
+	s.Target.URL, s.Target.Headers = bare, headers
+}
+
+// wasSet reports whether path, or something below it, was given by file or flag.
+func (s *Spec) wasSet(path string) bool {
+	if _, ok := s.from[path]; ok {
+		return true
+	}
+	for p := range s.from {
+		if strings.HasPrefix(p, path+".") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,192 @@
+package spec
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// choices are the values of fields that take one of a few.
+func choices() map[string][]string {
+	apis := make([]string, len(APIs))
+	for i, a := range APIs {
+		apis[i] = a.Name
+	}
+	return map[string][]string{
+		"target.api":      apis,
+		"workload.repeat": {"none", "cycle"},
+		"workload.order":  {"file", "shuffle"},
+		"load.arrivals":   {"constant", "poisson", "gamma"},
+		"load.ramp.shape": {"linear", "exponential"},
+		"load.tail":       {"none", "auto"},
+		"record.output":   {"hash", "full", "none"},
+		"report.windows":  {"whole", "stable", "steady"},
+	}
+}
+
+// otherNames are what other tools call our fields.
+var otherNames = map[string]string{
+	"base_url": "target.url", "endpoint": "target.url", "host": "target.url", "backend": "target.api",
+	"timeout": "limits.total", "num_prompts": "load.requests", "num_requests": "load.requests",
+	"max_concurrency": "load.concurrency", "workers": "load.concurrency", "batch_size": "load.concurrency",
+	"request_rate": "load.rate", "qps": "load.rate", "rps": "load.rate", "retries": "load.attempts",
+	"num_warmups": "load.warmup", "max_tokens": "workload.output_tokens", "max_out_len": "workload.output_tokens",
+	"output_len": "workload.output_tokens", "prompt": "workload.template", "system_prompt": "workload.system",
+	"temperature": "workload.sampling.temperature", "top_p": "workload.sampling.top_p",
+	"top_k": "workload.sampling.top_k", "ignore_eos": "workload.sampling.ignore_eos",
+	"extra_body": "workload.sampling", "seed": "seeds.run", "dataset_path": "workload.dataset.path",
+}
+
+func (d *decoder) unknownKey(at place, section, key string) {
+	s := suggest(section, key)
+	at.secret = looksSecret(key) || s != "" && looksSecret(s[strings.LastIndexByte(s, '.')+1:])
+	where := ""
+	if s == "" {
+		if keys := keysAt(section); len(keys) > 0 {
+			where = "known here: " + strings.Join(keys, ", ")
+		}
+	} else if parent, last := split(s); parent == section && at.origin == "" {
+		where = fmt.Sprintf("did you mean %s?", last)
+	} else if last == key && at.origin == "" {
+		where = fmt.Sprintf("it belongs under %s: %s", parent, s)
+	} else {
+		where = fmt.Sprintf("did you mean %s?", s)
+	}
+	d.add(at.issue(join(section, key), where, "unknown key"))
+}
+
+func split(path string) (parent, last string) {
+	i := strings.LastIndexByte(path, '.')
+	if i < 0 {
+		return "", path
+	}
+	return path[:i], path[i+1:]
+}
+
+// suggest is the path that a mistyped key most likely meant, or "".
+func suggest(section, key string) string {
+	section = strings.TrimSuffix(section, "[]")
+	if i := strings.IndexByte(section, '['); i >= 0 {
+		section = section[:i]
+	}
+	norm := strings.ToLower(strings.ReplaceAll(key, "-", "_"))
+	paths := allPaths()
+	for _, p := range paths {
+		if parent, last := split(p); parent == section && last == norm {
+			return p
+		}
+	}
+	for _, p := range paths {
+		if _, last := split(p); last == norm {
+			return p
+		}
+	}
+	if p := nearest(paths, norm, func(parent string) bool { return parent == section }); p != "" {
+		return p
+	}
+	if p := otherNames[norm]; p != "" {
+		return p
+	}
+	return nearest(paths, norm, func(string) bool { return true })
+}
+
+// nearest is the path whose last key is closest to key, within a third of its
+// length.
+func nearest(paths []string, key string, in func(parent string) bool) string {
+	best, dist := "", len(key)/3+1
+	for _, p := range paths {
+		if parent, last := split(p); in(parent) {
+			if n := distance(key, last); n < dist {
+				best, dist = p, n
+			}
+		}
+	}
+	return best
+}
+
+// distance is the edit distance with swapped neighbours counted once (optimal
+// string alignment), in bytes.
+func distance(a, b string) int {
+	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], prev2[j-2]+1)
+			}
+		}
+		prev2, prev, cur = prev, cur, prev2
+	}
+	return prev[len(b)]
+}
+
+// allPaths are the paths of every field, sections included, in struct order.
+func allPaths() []string {
+	var out []string
+	var walk func(t reflect.Type, path string)
+	walk = func(t reflect.Type, path string) {
+		if t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct {
+			return
+		}
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() {
+				p := join(path, jsonName(f))
+				out = append(out, p)
+				walk(f.Type, p)
+			}
+		}
+	}
+	walk(reflect.TypeFor[Spec](), "")
+	return out
+}
+
+func keysOf(t reflect.Type) []string {
+	var out []string
+	if t.Kind() == reflect.Struct {
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() {
+				out = append(out, jsonName(f))
+			}
+		}
+	}
+	return out
+}
+
+// keysAt are the keys of a section; a path that leads nowhere has those of the
+// nearest section above it.
+func keysAt(section string) []string {
+	section, _, _ = strings.Cut(section, "[")
+	var out []string
+	for _, p := range allPaths() {
+		if parent, last := split(p); parent == section {
+			out = append(out, last)
+		}
+	}
+	return out
+}
+
+// unknownChoice is the message and hint for a value outside its choices.
+func unknownChoice(value string, all []string) (message, hint string) {
+	hint = "one of: " + strings.Join(all, ", ")
+	best, dist := "", len(value)/3+1
+	for _, c := range all {
+		if n := distance(strings.ToLower(value), c); n < dist {
+			best, dist = c, n
+		}
+	}
+	if best != "" {
+		hint = fmt.Sprintf("did you mean %s? %s", best, hint)
+	}
+	return fmt.Sprintf("%q is unknown", clip(value)), hint
+}

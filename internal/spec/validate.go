@@ -1,0 +1,387 @@
+package spec
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Validate checks a Spec: each field alone, then fields side by side. An option
+// that has no effect beside the others is an error. A missing URL or dataset is
+// not: only what needs one can say so. Positions are those of Read; a Spec made
+// in code has none.
+func (s *Spec) Validate() []Issue {
+	issues := s.checkFields()
+	return append(issues, s.checkTogether()...)
+}
+
+// where is the place of the nearest of a field and its parents that was given.
+func (s *Spec) where(path string) place {
+	for p := path; p != ""; p, _ = split(p) {
+		if at, ok := s.from[p]; ok {
+			return at
+		}
+	}
+	return place{}
+}
+
+type checker struct {
+	s      *Spec
+	issues []Issue
+}
+
+func (c *checker) bad(path, hint, format string, args ...any) {
+	c.issues = append(c.issues, c.s.where(path).issue(path, hint, format, args...))
+}
+
+func (c *checker) note(path, hint, format string, args ...any) {
+	c.bad(path, hint, format, args...)
+	c.issues[len(c.issues)-1].Warning = true
+}
+
+var (
+	namePattern   = regexp.MustCompile(`^[a-z][a-z_0-9]*$`)
+	sourcePattern = regexp.MustCompile(`^\S+$`)
+	headerName    = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110 token
+)
+
+// Limits of what can be asked; beyond them is a mistake, and arithmetic in
+// nanoseconds would not hold.
+const (
+	maxCount    = 50_000_000 // requests, warm-ups, requests in flight
+	minRate     = 1e-6       // requests/s
+	maxRate     = 1e6
+	maxDuration = Duration(10 * 365 * 24 * time.Hour)
+	minInterval = Duration(10 * time.Millisecond)
+)
+
+// checkFields checks every field by itself.
+func (s *Spec) checkFields() []Issue {
+	c := &checker{s: s}
+	if p := nameProblem(s.Name); p != "" {
+		c.bad("name", "it becomes a folder under runs/; use letters, digits, - and _", "%q %s", clip(s.Name), p)
+	}
+	all := choices()
+	for _, f := range []struct {
+		path, value string
+		empty       bool // "" means not given
+	}{
+		{"target.api", s.Target.API, false},
+		{"workload.repeat", s.Workload.Repeat, false},
+		{"workload.order", s.Workload.Order, false},
+		{"load.arrivals", s.Load.Arrivals, false},
+		{"load.ramp.shape", s.Load.Ramp.Shape, true},
+		{"load.tail", s.Load.Tail, false},
+		{"record.output", s.Record.Output, false},
+	} {
+		if !slices.Contains(all[f.path], f.value) && !(f.empty && f.value == "") {
+			message, hint := unknownChoice(f.value, all[f.path])
+			c.bad(f.path, hint, "%s", message)
+		}
+	}
+	c.target()
+	c.workload()
+	c.load()
+	c.limits()
+	c.report()
+	c.devices()
+	c.telemetry()
+	for _, f := range []struct {
+		path  string
+		value *int64
+	}{{"seeds.run", &s.Seeds.Run}, {"seeds.arrivals", s.Seeds.Arrivals}, {"seeds.order", s.Seeds.Order}} {
+		if f.value != nil && *f.value < 0 {
+			c.bad(f.path, "", "%d is negative", *f.value)
+		}
+	}
+	return c.issues
+}
+
+// nameProblem says why a name cannot be a folder's, or "".
+func nameProblem(name string) string {
+	switch {
+	case name == "":
+		return "is empty"
+	case strings.ContainsAny(name, `/\`):
+		return "contains a slash"
+	case strings.HasPrefix(name, "."):
+		return "begins with a dot"
+	case len(name) > 100:
+		return "is longer than 100 bytes"
+	case strings.TrimSpace(name) != name || strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) >= 0:
+		return "contains space at an end, or characters that cannot be printed"
+	}
+	return ""
+}
+
+// ownHeaders are set by the client or the protocol; a given one would be
+// dropped or break the request.
+var ownHeaders = []string{"accept-encoding", "connection", "content-length", "content-type", "host", "transfer-encoding", "upgrade", "trailer", "te", "keep-alive", "proxy-connection"}
+
+func (c *checker) target() {
+	t := c.s.Target
+	if api, ok := FindAPI(t.API); ok && t.URL != "" {
+		if _, _, err := ResolveURL(t.URL, api.Path); err != nil {
+			message, hint, _ := strings.Cut(err.Error(), "; ")
+			c.bad("target.url", hint, "%s", message)
+		}
+	}
+	if t.APIKey == mask {
+		c.note("target.api_key", "give the key: api_key: ${API_KEY}, or --set target.api_key=…", "*** is a mask, not a key")
+	}
+	if !validHeaderValue(t.APIKey) || strings.TrimSpace(t.APIKey) != t.APIKey {
+		c.bad("target.api_key", "check for a line end or a space at an end", "the key cannot stand in a header")
+	}
+	seen := map[string]string{}
+	for _, name := range sorted(t.Headers) {
+		path, lower := "target.headers."+name, strings.ToLower(name)
+		switch {
+		case !headerName.MatchString(name):
+			c.bad(path, "letters, digits and -", "%q cannot be a header's name", clip(name))
+		case !validHeaderValue(t.Headers[name]):
+			c.bad(path, "check for a line end", "the value cannot stand in a header")
+		case slices.Contains(ownHeaders, lower):
+			c.bad(path, "remove it", "this header is the client's own")
+		case seen[lower] != "":
+			c.bad(path, "keep one", "the same header as %s", seen[lower])
+		}
+		seen[lower] = name
+	}
+}
+
+// validHeaderValue reports whether a header can carry v: no control characters
+// but tabs (RFC 9110, field-value).
+func validHeaderValue(v string) bool {
+	return strings.IndexFunc(v, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) < 0
+}
+
+// ownBody are body fields that other settings give.
+var ownBody = map[string]string{
+	"model":                 "target.model",
+	"max_tokens":            "workload.output_tokens",
+	"max_completion_tokens": "workload.output_tokens",
+	"stream":                "workload.stream",
+	"messages":              "workload.template and workload.system",
+	"prompt":                "workload.template",
+}
+
+func (c *checker) workload() {
+	w := c.s.Workload
+	if w.Template == "" {
+		c.bad("workload.template", `such as "{question}"`, "is empty, so that nothing would be asked")
+	}
+	if w.Dataset.Format == "" {
+		c.bad("workload.dataset.format", "auto goes by the file's name", "is empty")
+	}
+	if w.OutputTokens < 0 {
+		c.bad("workload.output_tokens", "0 leaves it to the server", "%d is negative", w.OutputTokens)
+	} else if w.OutputTokens > math.MaxInt32 {
+		c.bad("workload.output_tokens", "", "%d is too large", w.OutputTokens)
+	}
+	for _, key := range sorted(w.Sampling) {
+		path := "workload.sampling." + key
+		if own := ownBody[key]; own != "" {
+			c.bad(path, "use "+own, "%s is set by %s", key, own)
+		}
+		if bad := notJSON(w.Sampling[key]); bad != "" {
+			c.bad(path, "", "%s cannot be sent as JSON", bad)
+		}
+	}
+}
+
+// notJSON names what in a free value JSON cannot say, or "".
+func notJSON(v any) string {
+	switch v := v.(type) {
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Sprint(v)
+		}
+	case []any:
+		for _, e := range v {
+			if bad := notJSON(e); bad != "" {
+				return bad
+			}
+		}
+	case map[string]any:
+		for _, e := range v {
+			if bad := notJSON(e); bad != "" {
+				return bad
+			}
+		}
+	}
+	return ""
+}
+
+func (c *checker) load() {
+	l := c.s.Load
+	for _, f := range []struct {
+		path, zero string // zero: what 0 would mean; "" when 0 is fine
+		value      int64
+	}{
+		{"load.requests", "would send nothing", l.Requests},
+		{"load.concurrency", "would send nothing", l.Concurrency},
+		{"load.warmup", "", l.Warmup},
+		{"load.attempts", "would send nothing", l.Attempts},
+	} {
+		key := strings.TrimPrefix(f.path, "load.")
+		given := c.s.given(f.path)
+		switch {
+		case f.value < 0:
+			c.bad(f.path, "", "%d is negative", f.value)
+		case f.value > maxCount:
+			c.bad(f.path, fmt.Sprintf("at most %d", maxCount), "%d is too large", f.value)
+		case f.value == 0 && f.path == "load.attempts":
+			c.bad(f.path, "1 sends once", "%s: 0 %s", key, f.zero)
+		case f.value == 0 && f.zero != "" && given:
+			hint := "1 or more"
+			if f.path == "load.concurrency" {
+				hint = "1 or more; for no cap leave it out and give load.rate"
+			} else if f.path == "load.requests" {
+				hint = "1 or more; for a run bound by time leave it out and give load.duration"
+			}
+			c.bad(f.path, hint, "%s: 0 %s", key, f.zero)
+		}
+	}
+	rate := func(path string, v float64) {
+		switch {
+		case math.IsNaN(v) || math.IsInf(v, 0):
+			c.bad(path, "", "%v is not a finite number", v)
+		case v < 0:
+			c.bad(path, "", "%v is negative", v)
+		case v == 0 && c.s.given(path):
+			c.bad(path, "for a closed loop leave it out", "0 requests per second would never send")
+		case v != 0 && (v < minRate || v > maxRate):
+			c.bad(path, fmt.Sprintf("from %v to %.0f requests per second", minRate, maxRate), "%v is out of range", v)
+		}
+	}
+	rate("load.rate", l.Rate)
+	if f := l.Ramp.From; f != 0 || c.s.given("load.ramp.from") {
+		if !(f >= minRate) || math.IsInf(f, 0) {
+			c.bad("load.ramp.from", "above 0; 1 when left out", "%v is no starting value", f)
+		}
+	}
+	if b := l.Burstiness; !(b >= 1e-3 && b <= 1e6) {
+		c.bad("load.burstiness", "from 0.001 to 1000000; 1 is Poisson, smaller is burstier", "%v is out of range", b)
+	}
+	c.duration("load.duration", l.Duration)
+	c.duration("load.ramp.duration", l.Ramp.Duration)
+	for _, f := range []struct {
+		path string
+		v    Duration
+	}{{"load.duration", l.Duration}, {"load.ramp.duration", l.Ramp.Duration}} {
+		if f.v == 0 && c.s.given(f.path) {
+			c.bad(f.path, "a length such as 30s, or leave it out", "0s has no effect")
+		}
+	}
+}
+
+func (c *checker) duration(path string, d Duration) {
+	switch {
+	case d < 0:
+		c.bad(path, "", "%s is negative", d)
+	case d > maxDuration:
+		c.bad(path, "", "%s is too long", d)
+	}
+}
+
+func (c *checker) limits() {
+	l := c.s.Limits
+	c.duration("limits.connect", l.Connect)
+	c.duration("limits.first_token", l.FirstToken)
+	c.duration("limits.idle", l.Idle)
+	c.duration("limits.total", l.Total)
+	c.duration("limits.keep_alive", l.KeepAlive)
+	c.duration("limits.drain", l.Drain)
+	if f := l.FailedShare; !(f >= 0 && f <= 1) {
+		c.bad("limits.failed_share", "a share: 0.01 is 1 %", "%v is not from 0 to 1", f)
+	}
+}
+
+func (c *checker) report() {
+	r := c.s.Report
+	known := choices()["report.windows"]
+	if len(r.Windows) == 0 {
+		c.bad("report.windows", "one or more of: "+strings.Join(known, ", "), "no window, so nothing to report")
+	}
+	for i, w := range r.Windows {
+		path := fmt.Sprintf("report.windows[%d]", i)
+		if !slices.Contains(known, w) {
+			message, hint := unknownChoice(w, known)
+			c.bad(path, hint, "%s", message)
+		} else if slices.Contains(r.Windows[:i], w) {
+			c.bad(path, "keep one", "%s is given twice", w)
+		}
+	}
+	for i, name := range r.Strict {
+		path := fmt.Sprintf("report.strict[%d]", i)
+		if !namePattern.MatchString(name) {
+			c.bad(path, "names are lower-case words joined by _, as the report prints them", "%q cannot be the name of a check", clip(name))
+		} else if slices.Contains(r.Strict[:i], name) {
+			c.bad(path, "keep one", "%s is given twice", name)
+		}
+	}
+	for _, f := range []struct {
+		path  string
+		value float64
+	}{{"report.slo.ttft_ms", r.SLO.TTFT}, {"report.slo.tpot_ms", r.SLO.TPOT}, {"report.slo.itl_ms", r.SLO.ITL}, {"report.slo.e2e_ms", r.SLO.E2E}} {
+		if f.value == 0 && !c.s.given(f.path) {
+			continue
+		}
+		if !(f.value > 0) || math.IsInf(f.value, 0) {
+			c.bad(f.path, "milliseconds above 0; leave it out for no limit", "%v is no limit that could be met", f.value)
+		}
+	}
+}
+
+func (c *checker) devices() {
+	d := c.s.Devices
+	for _, f := range []struct {
+		path  string
+		value int64
+	}{{"devices.prefill", d.Prefill}, {"devices.decode", d.Decode}, {"devices.total", d.Total}} {
+		if f.value < 0 || f.value > maxCount {
+			c.bad(f.path, "a number of devices", "%d is out of range", f.value)
+			return
+		}
+	}
+	sum := d.Prefill + d.Decode
+	switch {
+	case c.s.given("devices") && d == (Devices{}):
+		c.bad("devices", "1 or more, or leave it out", "0 devices cannot divide a rate")
+	case (d.Prefill == 0) != (d.Decode == 0):
+		c.bad("devices", "give both {prefill, decode}, or one plain number", "only one of prefill and decode is given")
+	case sum > 0 && d.Total != sum && !(d.Total == 0 && c.s.from == nil):
+		c.bad("devices", fmt.Sprintf("leave total out; it is %d", sum), "total %d is not prefill %d + decode %d", d.Total, d.Prefill, d.Decode)
+	}
+}
+
+func (c *checker) telemetry() {
+	t := c.s.Telemetry
+	c.duration("telemetry.interval", t.Interval)
+	if t.Interval >= 0 && t.Interval < minInterval {
+		c.bad("telemetry.interval", "10ms or more; 1s when left out", "%s is too often to leave the load alone", t.Interval)
+	}
+	for i, m := range t.Metrics {
+		path := fmt.Sprintf("telemetry.metrics[%d]", i)
+		if m.URL == "" {
+			c.bad(path, "url: http://HOST:PORT/metrics", "no url")
+		} else if _, _, err := metricsURL(m.URL); err != nil {
+			message, hint, _ := strings.Cut(err.Error(), "; ")
+			c.bad(path+".url", hint, "%s", message)
+		}
+		if m.Name != "" && !sourcePattern.MatchString(m.Name) {
+			c.bad(path+".name", "a short name without spaces", "%q cannot be a source's name", clip(m.Name))
+		}
+		for j, other := range t.Metrics[:i] {
+			if m.URL != "" && other.URL == m.URL {
+				c.bad(path+".url", "keep one", "the same endpoint as telemetry.metrics[%d]", j)
+			} else if m.Name != "" && other.Name == m.Name {
+				c.bad(path+".name", "names tell sources apart", "the same name as telemetry.metrics[%d]", j)
+			}
+		}
+	}
+}
