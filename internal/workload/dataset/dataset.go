@@ -1,0 +1,276 @@
+package dataset
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"tokentape/internal/spec"
+)
+
+// Auto lets Open choose the format by the file's extension, then its content.
+const Auto = "auto"
+
+// format is one way to lay out rows in a file.
+type format struct {
+	extensions []string
+	// sniff reports whether a file that begins with head, its first bytes
+	// without a byte order mark, can be of this format.
+	sniff func(head []byte) bool
+	// scan reads the whole file once, checks every row, and hands each to add in
+	// file order; raw is valid during the call. Its errors are spec.Issues
+	// without File.
+	scan func(r *source, add func(offset int64, line int, raw []byte)) error
+	// fields reads the raw bytes of one row that scan has checked.
+	fields func(raw []byte) (map[string]json.RawMessage, error)
+}
+
+// formats by their name in workload.dataset.format.
+var formats = map[string]format{
+	"jsonl": jsonl,
+}
+
+// Row is one row of a dataset.
+type Row struct {
+	Path   string // of the file
+	Index  int64  // 0-based
+	Line   int    // 1-based line of the file on which it begins
+	Offset int64  // bytes from the start of the file
+	Raw    []byte // as it stands in the file, without the line end
+	// Fields by name. Of a name that stands twice the last value counts.
+	Fields map[string]json.RawMessage
+	SHA256 string // of Raw, hex
+}
+
+// Issue is an error about this row.
+func (r Row) Issue(hint, format string, args ...any) error {
+	return spec.Issue{File: r.Path, Line: r.Line, Col: 1, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// Info describes a dataset by content.
+type Info struct {
+	Path   string
+	Format string
+	Bytes  int64
+	Rows   int64
+	SHA256 string // of the whole file, hex
+}
+
+// File is an open dataset. It is safe for concurrent use.
+type File struct {
+	info   Info
+	f      *os.File
+	format format
+	seed   maphash.Seed
+	index  index
+}
+
+// Open reads the file once, checks every row and indexes it. format is Auto, ""
+// (auto too) or a name of Formats. Its error is a spec.Issue that says where and
+// what mends it.
+func Open(path, format string) (*File, error) {
+	f, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	d := &File{info: Info{Path: path}, f: f, seed: maphash.MakeSeed()}
+	if err := d.scan(format); err != nil {
+		f.Close()
+		var at spec.Issue
+		if errors.As(err, &at) {
+			at.File = path
+			return nil, at
+		}
+		return nil, spec.Issue{File: path, Message: err.Error()}
+	}
+	return d, nil
+}
+
+const where = "name another file with --dataset or workload.dataset.path"
+
+func open(path string) (*os.File, error) {
+	fail := func(hint, message string) (*os.File, error) {
+		return nil, spec.Issue{File: path, Field: "workload.dataset.path", Message: message, Hint: hint}
+	}
+	if path == "" {
+		return fail("give one with --dataset or workload.dataset.path", "no dataset is named")
+	}
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fail(where+nearby(path), "there is no such file")
+	case errors.Is(err, fs.ErrPermission):
+		return fail("chmod +r it, or "+where, "permission denied")
+	case err != nil:
+		return fail(where, err.Error())
+	case st.IsDir():
+		return fail("name a file in it, for example "+filepath.Join(path, "data.jsonl"), "this is a directory")
+	case !st.Mode().IsRegular():
+		return fail("save it to a file first", "this is no regular file, and rows are read again while the run goes on")
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrPermission) {
+		return fail("chmod +r it, or "+where, "permission denied")
+	}
+	if err != nil {
+		return fail(where, err.Error())
+	}
+	return f, nil
+}
+
+// nearby names datasets in the folder of a path that does not exist.
+func nearby(path string) string {
+	var found []string
+	for name := range formats {
+		for _, ext := range formats[name].extensions {
+			m, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"+ext))
+			found = append(found, m...)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	sort.Strings(found)
+	if len(found) > 5 {
+		found = append(found[:5], "…")
+	}
+	return "; there are " + strings.Join(found, ", ")
+}
+
+// Formats are the names of all formats, sorted.
+func Formats() []string {
+	names := make([]string, 0, len(formats))
+	for n := range formats {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+var bom = []byte("\xEF\xBB\xBF")
+
+func (d *File) scan(name string) error {
+	head := make([]byte, 512)
+	n, err := d.f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if n == 0 {
+		return spec.Issue{Message: "the file is empty", Hint: where}
+	}
+	if d.info.Format, err = choose(name, d.info.Path, head[:n]); err != nil {
+		return err
+	}
+	d.format = formats[d.info.Format]
+
+	h := sha256.New()
+	src := newSource(io.TeeReader(io.NewSectionReader(d.f, 0, 1<<62), h))
+	err = d.format.scan(src, func(offset int64, line int, raw []byte) {
+		d.index.add(offset, line, len(raw), uint32(maphash.Bytes(d.seed, raw)))
+	})
+	if err != nil {
+		return err
+	}
+	d.info.Rows, d.info.Bytes = d.index.rows, src.offset
+	d.info.SHA256 = hex.EncodeToString(h.Sum(nil))
+	if d.info.Rows == 0 {
+		return spec.Issue{Message: "the file has no rows, only blank lines", Hint: where}
+	}
+	return nil
+}
+
+// choose is the name of the format, after turning away what is no text at all.
+func choose(name, path string, head []byte) (string, error) {
+	for magic, what := range map[string][2]string{
+		"\x1f\x8b":         {"gzip-compressed", "unpack it with: gunzip -k " + path},
+		"\x28\xb5\x2f\xfd": {"zstd-compressed", "unpack it with: zstd -dk " + path},
+		"PK\x03\x04":       {"a zip archive", "unpack it with: unzip " + path},
+		"PAR1":             {"a parquet file", "convert it to JSON lines first"},
+		"\xff\xfe":         {"UTF-16 text", "convert it with: iconv -f UTF-16 -t UTF-8"},
+		"\xfe\xff":         {"UTF-16 text", "convert it with: iconv -f UTF-16 -t UTF-8"},
+	} {
+		if bytes.HasPrefix(head, []byte(magic)) {
+			return "", spec.Issue{Message: "this is " + what[0] + ", which cannot be read", Hint: what[1]}
+		}
+	}
+	if name != "" && name != Auto {
+		if _, ok := formats[name]; !ok {
+			return "", spec.Issue{Field: "workload.dataset.format", Message: fmt.Sprintf("%q is not a known format", name),
+				Hint: "there are " + Auto + ", " + strings.Join(Formats(), ", ")}
+		}
+		return name, nil
+	}
+	ext := strings.ToLower(filepath.Ext(path))
+	for _, n := range Formats() {
+		for _, e := range formats[n].extensions {
+			if e == ext {
+				return n, nil
+			}
+		}
+	}
+	head = bytes.TrimPrefix(head, bom)
+	for _, n := range Formats() {
+		if formats[n].sniff(head) {
+			return n, nil
+		}
+	}
+	return "", spec.Issue{Field: "workload.dataset.format",
+		Message: fmt.Sprintf("neither the extension nor the content (%s) tells the format", excerpt(head)),
+		Hint:    "name it: workload.dataset.format: " + strings.Join(Formats(), " or ")}
+}
+
+// Len is the number of rows.
+func (d *File) Len() int64 { return d.info.Rows }
+
+// Info describes the file as it was when it was opened.
+func (d *File) Info() Info { return d.info }
+
+// Close closes the file.
+func (d *File) Close() error { return d.f.Close() }
+
+// Row reads row i (0 ≤ i < Len) from the file. A row whose bytes are no longer
+// those that Open saw is an error: the run would send something other than what
+// its dataset hash says.
+func (d *File) Row(i int64) (Row, error) {
+	if i < 0 || i >= d.info.Rows {
+		return Row{}, fmt.Errorf("%s: there is no row %d among %d (0 is the first)", d.info.Path, i, d.info.Rows)
+	}
+	at, line := d.index.row(i)
+	r := Row{Path: d.info.Path, Index: i, Line: line, Offset: at.offset, Raw: make([]byte, at.size)}
+	if _, err := d.f.ReadAt(r.Raw, at.offset); err != nil && !errors.Is(err, io.EOF) {
+		return Row{}, r.Issue("", "the row cannot be read: %v", err)
+	}
+	if uint32(maphash.Bytes(d.seed, r.Raw)) != at.hash {
+		return Row{}, r.Issue("leave the file alone while a run goes on; start the run again", "the row is not what it was when the file was opened")
+	}
+	var err error
+	if r.Fields, err = d.format.fields(r.Raw); err != nil {
+		return Row{}, r.Issue("", "%v", err)
+	}
+	sum := sha256.Sum256(r.Raw)
+	r.SHA256 = hex.EncodeToString(sum[:])
+	return r, nil
+}
+
+// excerpt is the beginning of b, quoted.
+func excerpt(b []byte) string {
+	const most = 40
+	if n := most; len(b) > n {
+		for n > most-4 && !utf8.RuneStart(b[n]) {
+			n--
+		}
+		return fmt.Sprintf("%q…", b[:n])
+	}
+	return fmt.Sprintf("%q", b)
+}
