@@ -1,0 +1,128 @@
+package simserver
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"tokentape/internal/sim"
+)
+
+// Role says when a chat stream's role-only chunk is sent.
+type Role string
+
+// The values of Options.RoleChunk.
+const (
+	RoleToken Role = "token" // together with the first token, as SGLang
+	RoleEarly Role = "early" // with the headers, before prefill: a trap for a TTFT taken at the first event
+	RoleNone  Role = "none"
+)
+
+// Options are all knobs. The zero value is not useful: begin with Defaults or
+// Instant. Durations are 0 or more.
+type Options struct {
+	Model       string `json:"model"`        // the served id
+	CheckModel  bool   `json:"check_model"`  // 404 for another id, as vLLM; SGLang accepts any
+	APIKey      string `json:"-"`            // "": none asked for
+	Context     int64  `json:"context"`      // most tokens of prompt and answer together
+	Version     string `json:"version"`      // told by /get_server_info
+	EarlyHeader bool   `json:"early_header"` // headers go out on arrival, not with the first chunk
+
+	Slots           int           `json:"slots"`                // requests in prefill or decode at once
+	PrefillFixed    time.Duration `json:"prefill_fixed_ns"`     // of every prefill step
+	PrefillPerToken time.Duration `json:"prefill_per_token_ns"` // of every uncached prompt token
+	DecodeBase      time.Duration `json:"decode_base_ns"`       // of every decode step
+	DecodePerSeq    time.Duration `json:"decode_per_seq_ns"`    // of every request in a decode step
+	ChunkTokens     int           `json:"chunk_tokens"`         // prompt tokens a mixed step; 0: prefill alone, whole prompts
+	Disaggregated   bool          `json:"disaggregated"`        // prefill and decode do not disturb each other
+
+	Cache       bool `json:"cache"`        // prefix cache on
+	PageSize    int  `json:"page_size"`    // tokens a page
+	CachePages  int  `json:"cache_pages"`  // capacity
+	CacheReport bool `json:"cache_report"` // cached_tokens in usage (SGLang: --enable-cache-report)
+
+	OutputMean float64 `json:"output_mean"` // mean answer in tokens where ignore_eos is not set
+	OutputCV   float64 `json:"output_cv"`   // coefficient of variation of the log-normal length; 0: always the mean
+
+	TokensPerEvent int     `json:"tokens_per_event"` // most tokens a decode step yields (speculation when > 1)
+	AcceptRate     float64 `json:"accept_rate"`      // chance that a drafted token is accepted, 0..1
+	SpecUsage      bool    `json:"spec_usage"`       // completion_tokens_details with accepted and rejected tokens
+
+	RoleChunk Role `json:"role_chunk"`
+
+	Seed    uint64        `json:"seed"`     // of lengths, words, acceptance and faults
+	Faults  []Fault       `json:"faults"`   // by their shares; at most one a request
+	FaultAt map[int]Fault `json:"fault_at"` // by number of the generation request, from 0; wins over Faults
+
+	OnTruth func(Truth) `json:"-"` // called once a generation request, from its goroutine, before the response ends
+	Trace   io.Writer   `json:"-"` // gets each Truth as a JSON line, unbuffered; writes are serialised
+	Keep    int         `json:"-"` // newest truths that Server.Trace returns
+}
+
+// Defaults resemble a small model on one accelerator: TTFT some tens of
+// milliseconds, 10 ms a token alone, more in company.
+func Defaults() Options {
+	return Options{
+		Model: "sim-7b", Context: 32768, Version: "0.5.2",
+		Slots: 64, PrefillFixed: 5 * time.Millisecond, PrefillPerToken: 50 * time.Microsecond,
+		DecodeBase: 10 * time.Millisecond, DecodePerSeq: 50 * time.Microsecond,
+		Cache: true, PageSize: 16, CachePages: 16384, CacheReport: true,
+		OutputMean: 128, OutputCV: 0.5, TokensPerEvent: 1, AcceptRate: 1,
+		RoleChunk: RoleToken, Seed: 1, Keep: 10000,
+	}
+}
+
+// Instant answers at once: all costs are 0 and slots plenty.
+func Instant() Options {
+	o := Defaults()
+	o.Slots = 1 << 16
+	o.PrefillFixed, o.PrefillPerToken, o.DecodeBase, o.DecodePerSeq = 0, 0, 0, 0
+	o.OutputMean, o.OutputCV = 16, 0
+	return o
+}
+
+// Profiles are the presets by name: "sglang" and "instant".
+var Profiles = map[string]func() Options{"sglang": Defaults, "instant": Instant}
+
+func (o *Options) engine() sim.Config {
+	return sim.Config{
+		Slots: o.Slots, PrefillFixed: int64(o.PrefillFixed), PrefillPerToken: int64(o.PrefillPerToken),
+		DecodeBase: int64(o.DecodeBase), DecodePerSeq: int64(o.DecodePerSeq),
+		ChunkTokens: o.ChunkTokens, Disaggregated: o.Disaggregated,
+		Cache: o.Cache, PageSize: o.PageSize, CachePages: o.CachePages,
+		OutputMean: o.OutputMean, OutputCV: o.OutputCV,
+		TokensPerEvent: o.TokensPerEvent, AcceptRate: o.AcceptRate, Seed: o.Seed,
+	}
+}
+
+// Validate names the first option that is out of range.
+func (o *Options) Validate() error {
+	c := o.engine()
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	switch {
+	case o.Model == "":
+		return fmt.Errorf("simulated server: Model must not be empty")
+	case o.Context < 2:
+		return fmt.Errorf("simulated server: Context must be at least 2 tokens")
+	case o.RoleChunk != RoleToken && o.RoleChunk != RoleEarly && o.RoleChunk != RoleNone:
+		return fmt.Errorf("simulated server: RoleChunk must be %q, %q or %q, not %q", RoleToken, RoleEarly, RoleNone, o.RoleChunk)
+	}
+	sum := 0.0
+	for i, f := range o.Faults {
+		if err := f.validate(); err != nil {
+			return fmt.Errorf("simulated server: fault %d: %w", i+1, err)
+		}
+		sum += f.Share
+	}
+	if sum > 1+1e-9 {
+		return fmt.Errorf("simulated server: the shares of the faults add up to %g, more than 1", sum)
+	}
+	for n, f := range o.FaultAt {
+		if err := f.validate(); err != nil {
+			return fmt.Errorf("simulated server: fault at request %d: %w", n, err)
+		}
+	}
+	return nil
+}
