@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"sort"
@@ -58,7 +57,7 @@ type Params struct {
 // rows (due < duration), in a closed loop without load.requests it makes the
 // plan a generator that the run has to end.
 //
-// The error names the field and what mends it.
+// The error is a spec.Issue with the field and what mends it.
 func Make(load spec.Load, output int64, dataRows int64, repeat, order string, seeds spec.Seeds) (*Plan, error) {
 	q := Params{
 		Requests: load.Requests, Concurrency: load.Concurrency, Duration: int64(load.Duration),
@@ -111,7 +110,7 @@ func fromParams(q Params) (*Plan, error) {
 	if q.Rate == 0 && q.Requests == 0 {
 		p.Kind = KindGenerator
 		if q.Repeat == RepeatNone && q.DataRows <= q.Warmup {
-			return nil, fewRows("load.warmup: %d warm-up rows and at least one measured row need more dataset rows than the %d there are", q.Warmup, q.DataRows)
+			return nil, fewRows("load.warmup", "%d warm-up rows and at least one measured row need more dataset rows than the %d there are", q.Warmup, q.DataRows)
 		}
 		return p, nil
 	}
@@ -119,13 +118,25 @@ func fromParams(q Params) (*Plan, error) {
 		return nil, err
 	}
 	if need := int64(len(p.rows)); q.Repeat == RepeatNone && need > q.DataRows {
-		return nil, fewRows("load.requests: %d measured and %d warm-up requests need %d dataset rows, the dataset has %d", need-q.Warmup, q.Warmup, need, q.DataRows)
+		return nil, fewRows(q.bound(), "%d measured and %d warm-up requests need %d dataset rows, the dataset has %d", need-q.Warmup, q.Warmup, need, q.DataRows)
 	}
 	return p, nil
 }
 
-func fewRows(format string, args ...any) error {
-	return fmt.Errorf(format+"; set workload.repeat: cycle to send rows again (repeats are counted, they hit the prefix cache), or ask for fewer requests", args...)
+func fewRows(field, format string, args ...any) error {
+	return issue(field, "set workload.repeat: cycle to send rows again (repeats are counted, they hit the prefix cache), or ask for fewer requests", format, args...)
+}
+
+func issue(field, hint, format string, args ...any) error {
+	return spec.Issue{Field: field, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// bound is the field that says how many rows there are.
+func (q Params) bound() string {
+	if q.Requests > 0 {
+		return "load.requests"
+	}
+	return "load.duration"
 }
 
 // fill makes all rows.
@@ -157,7 +168,7 @@ func (p *Plan) fill() error {
 				break
 			}
 			if due > maxDue {
-				return fmt.Errorf("load.rate: at %s/s request %d would be due after more than 100 years; raise load.rate or set load.duration", number(q.Rate), i)
+				return issue("load.rate", "raise load.rate, or set load.duration", "at %s/s request %d would be due after more than 100 years", number(q.Rate), i)
 			}
 		}
 		if i >= MaxRows {
@@ -167,7 +178,8 @@ func (p *Plan) fill() error {
 	}
 	n := int64(len(p.rows)) - q.Warmup
 	if n < 1 {
-		return fmt.Errorf("load.warmup: all %d requests that fall within load.duration %s are warm-ups, none would be measured; ask for fewer warm-ups or a longer duration", len(p.rows), seconds(q.Duration))
+		return issue("load.warmup", "ask for fewer warm-ups or a longer duration",
+			"all %d requests that are due within load.duration %s are warm-ups, none would be measured", len(p.rows), seconds(q.Duration))
 	}
 	for i := range p.rows {
 		at := int64(i) - q.Warmup
@@ -180,11 +192,7 @@ func (p *Plan) fill() error {
 }
 
 func tooMany(q Params, n int64) error {
-	what := "load.requests"
-	if q.Requests == 0 {
-		what = "load.duration times load.rate"
-	}
-	return fmt.Errorf("%s: a plan of %d rows is more than the %d that are held in memory; ask for fewer, or split the run", what, n, MaxRows)
+	return issue(q.bound(), "ask for fewer, or split the run", "a plan of %d rows is more than the %d that are held in memory", n, MaxRows)
 }
 
 // draw is row i of a generator.
@@ -212,13 +220,11 @@ func (p *Plan) draw(i int64) (Row, bool) {
 // check refuses what cannot be planned. It repeats no more of spec's validation
 // than keeps a saved or hand-made plan from going wrong here.
 func (q Params) check() error {
-	bad := func(field, format string, args ...any) error {
-		return fmt.Errorf(field+": "+format, args...)
-	}
+	bad := func(field, format string, args ...any) error { return issue(field, "", format, args...) }
 	finite := func(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 	switch {
 	case q.DataRows < 1:
-		return errors.New("workload.dataset: no rows; a plan needs at least one")
+		return bad("workload.dataset", "no rows; a plan needs at least one")
 	case q.DataRows > maxDataRows:
 		return bad("workload.dataset", "%d rows are more than the %d that can be planned over", q.DataRows, int64(maxDataRows))
 	case q.Repeat != RepeatNone && q.Repeat != RepeatCycle:
@@ -271,13 +277,13 @@ func (q Params) checkRamp() error {
 	}
 	switch {
 	case q.RampShape != "linear" && q.RampShape != "exponential":
-		return fmt.Errorf("load.ramp.shape: %q is neither linear nor exponential", q.RampShape)
+		return issue("load.ramp.shape", "", "%q is neither linear nor exponential", q.RampShape)
 	case q.RampDuration <= 0:
-		return errors.New("load.ramp.duration: a ramp needs a length, for example 30s")
+		return issue("load.ramp.duration", "set it, for example to 30s", "a ramp needs a length")
 	case math.IsNaN(q.RampFrom) || q.RampFrom < 1e-6:
-		return fmt.Errorf("load.ramp.from: %v is not a starting value of at least 0.000001", q.RampFrom)
+		return issue("load.ramp.from", "", "%v is not a starting value of at least 0.000001", q.RampFrom)
 	case q.RampFrom >= to:
-		return fmt.Errorf("load.ramp.from: a ramp rises, but %s is not below %s %s (from is 1 when not set)", number(q.RampFrom), field, number(to))
+		return issue("load.ramp.from", "", "a ramp rises, but %s is not below %s %s (from is 1 when not set)", number(q.RampFrom), field, number(to))
 	}
 	return nil
 }

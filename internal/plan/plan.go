@@ -82,6 +82,10 @@ func (p *Plan) Planned() int64 {
 	return int64(len(p.rows)) - p.warmup
 }
 
+// Rows is the number of rows made before the run, warm-up included; 0 for a
+// generator.
+func (p *Plan) Rows() int64 { return int64(len(p.rows)) }
+
 // Repeats is how many of the planned rows send a dataset row that an earlier row
 // of the plan has sent already; those requests can hit the server's prefix
 // cache. −1: not known before the run (a generator whose rows cycle).
