@@ -37,12 +37,12 @@ var (
 // Stats are counters and gauges at one moment. All latencies are from arrival in
 // the engine, at scheduled times.
 type Stats struct {
-	Running, Queue   int // requests that hold a slot; that wait for one
+	Running, Queue   int   // requests that hold a slot; that wait for one
 	Requests         int64 // finished
 	Aborted          int64
-	PromptTokens     int64 // of finished requests, as SGLang counts
-	CachedTokens     int64 // of finished requests
-	GenerationTokens int64 // of finished requests
+	PromptTokens     int64   // of finished requests, as SGLang counts
+	CachedTokens     int64   // of finished requests
+	GenerationTokens int64   // of finished requests
 	UsedTokens       int64   // prompt and output tokens of the running requests
 	CachePages       int     // pages in the prefix cache
 	CacheHitRate     float64 // of the last prefill step, 0..1
