@@ -330,6 +330,7 @@ type Output struct {
 	SHA256    string `json:"sha256,omitempty"`
 	Text      string `json:"text,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
+	Tools     string `json:"tools,omitempty"` // names and arguments of tool calls, as they came
 }
 
 // ClientSample is the client's own health over the interval that ends at T.

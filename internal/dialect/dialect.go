@@ -69,6 +69,7 @@ type Facts struct {
 	EndIsDone bool   // a clean end of body is this dialect's end mark
 	Whole     bool   // a one-shot answer was read
 	HasOutput bool   // some generated output came (text, reasoning, tool call, refusal)
+	Refused   bool   // some of it was a refusal
 
 	Input, Output, Cached, Reasoning int64
 	Accepted, Rejected, Verify       int64
@@ -79,6 +80,7 @@ type Facts struct {
 	Sample    string       // first bytes of the first malformed payload, at most 200
 
 	Choices int // distinct choices that carried output or a finish
+	Ended   int // of these, how many gave a finish reason
 }
 
 // ServerError is an error object inside a response body.

@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -63,7 +62,8 @@ type Config struct {
 // use.
 type Exchanger struct {
 	cfg     Config
-	flights sync.Pool
+	header  http.Header
+	flights sync.Pool // of *flight
 }
 
 // New makes an Exchanger. cfg is not to be changed afterwards.
@@ -74,7 +74,13 @@ func New(cfg Config) *Exchanger {
 	if cfg.Output == "" {
 		cfg.Output = OutputHash
 	}
-	e := &Exchanger{cfg: cfg}
+	e := &Exchanger{cfg: cfg, header: cfg.Header.Clone()}
+	if e.header == nil {
+		e.header = http.Header{}
+	}
+	if e.header.Get("Content-Type") == "" {
+		e.header.Set("Content-Type", "application/json")
+	}
 	e.flights.New = func() any { return newFlight(e) }
 	return e
 }
@@ -101,17 +107,11 @@ func (e *Exchanger) URL() string { return e.cfg.URL }
 
 // Show is what Do would send, for people: secrets in header values are masked.
 func (e *Exchanger) Show(p *Prepared) (method, url string, header http.Header, body []byte) {
-	header = maps.Clone(e.cfg.Header)
-	if header == nil {
-		header = http.Header{}
-	}
-	for name, values := range header {
-		shown := make([]string, len(values))
+	header = e.header.Clone()
+	for _, values := range header {
 		for i, v := range values {
-			shown[i] = e.mask(v)
+			values[i] = e.mask(v)
 		}
-		header[name] = shown
 	}
-	header.Set("Content-Type", "application/json")
 	return http.MethodPost, e.mask(e.cfg.URL), header, p.Body
 }

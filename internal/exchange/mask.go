@@ -32,7 +32,12 @@ func (e *Exchanger) mask(s string) string {
 
 // message makes s fit for the tape: valid UTF-8 on one line, masked, bounded.
 func (e *Exchanger) message(s string) string {
-	return bound(e.mask(oneLine(s)), maxMessage)
+	return bound(oneLine(e.mask(s)), maxMessage)
+}
+
+// quote is the beginning of a body for a message: masked, then cut.
+func (e *Exchanger) quote(head []byte) string {
+	return bound(oneLine(e.mask(string(head))), quoted)
 }
 
 // oneLine folds white space and control characters, so that a message stays on

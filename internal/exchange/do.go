@@ -1,0 +1,165 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"tokentape/internal/client"
+	"tokentape/tape"
+)
+
+// Do sends p once and writes what happened to req: stamps, connection, events,
+// counts, outcome. TDue, TReady, TReleased and what names the request stay as
+// they are. Failures are outcomes, never errors; whatever came before a failure
+// is kept. It returns the generated text when Config.KeepText is set.
+//
+// When ctx is done the outcome is cancelled, with the context's cause as
+// message.
+func (e *Exchanger) Do(ctx context.Context, p *Prepared, req *tape.Request) (text string) {
+	x := e.flights.Get().(*flight)
+	defer e.flights.Put(x)
+	x.reset()
+	w := newWatch(ctx, e.cfg.Clock, e.cfg.Limits)
+	defer w.stop()
+
+	var tr client.Trace
+	v := verdict{end: -1}
+	resp, err := e.cfg.Client.Do(w.ctx, http.MethodPost, e.cfg.URL, e.header, p.Body, &tr)
+	if err != nil {
+		v = e.broken(err, &tr)
+	} else {
+		req.HTTP = tape.HTTP{Status: resp.Status, Proto: resp.Proto}
+		if resp.Status/100 != 2 {
+			v = e.refused(resp, w, x)
+		} else {
+			x.from = tr.WroteFirst
+			v = x.receive(resp, w)
+		}
+		_ = resp.Body.Close()
+	}
+	if v.end < 0 {
+		v.end = e.cfg.Clock.Now()
+	}
+	x.record(req, p, &tr, v)
+	if e.cfg.KeepText {
+		text = x.text()
+	}
+	return text
+}
+
+// receive reads the body of an answer with status 2xx.
+func (x *flight) receive(resp *client.Response, w *watch) verdict {
+	stream := x.e.cfg.Options.Stream
+	for {
+		n, err := resp.Body.Read(x.buf)
+		if n > 0 {
+			marks := resp.Body.Marks()
+			w.alive(marks[len(marks)-1].T)
+			done, large := x.chunk(x.buf[:n], marks, stream)
+			if x.firstToken >= 0 || x.form == formWhole {
+				w.token()
+			}
+			switch {
+			case large != nil:
+				return verdict{outcome: tape.OutcomeTooLarge, message: large.Error() + ": the answer was given up", end: -1}
+			case done:
+				v := x.judge(resp)
+				v.end = x.doneAt
+				return v
+			case x.form == formHTML && len(x.head) == headBytes:
+				err = io.EOF // enough to see what it is
+			}
+		}
+		if err == nil {
+			continue
+		}
+		end := resp.Body.Last()
+		if !errors.Is(err, io.EOF) || client.Classify(err) == client.ClassCancelled {
+			end = -1
+		}
+		if err != io.EOF {
+			v := x.e.broken(err, nil)
+			v.end = end
+			return v
+		}
+		if end < 0 {
+			end = x.e.cfg.Clock.Now()
+		}
+		if done, large := x.finish(end); large != nil {
+			return verdict{outcome: tape.OutcomeTooLarge, message: large.Error(), end: end}
+		} else if done {
+			x.doneAt = end
+		}
+		v := x.judge(resp)
+		v.end = end
+		return v
+	}
+}
+
+// finish reads what the clean end of the body, at t, completed.
+func (x *flight) finish(t int64) (done bool, err error) {
+	if x.form == formWhole {
+		x.whole.End()
+		ev, ok, err := x.whole.Next()
+		if ok {
+			x.dec.Whole(ev.Payload)
+		}
+		return false, err
+	}
+	x.event.End()
+	for {
+		ev, ok, err := x.event.Next()
+		if err != nil || !ok {
+			return done, err
+		}
+		done = x.read(ev, t)
+	}
+}
+
+// record writes the attempt to req.
+func (x *flight) record(req *tape.Request, p *Prepared, tr *client.Trace, v verdict) {
+	e, f := x.e, x.dec.Facts()
+	if tr.ConnID >= 0 {
+		req.Conn = &tape.Conn{ID: tr.ConnID, Reused: tr.Reused, Remote: tr.Remote}
+	}
+	req.TConn, req.TWroteFirst, req.TWrote, req.THeaders = stamp(tr.GotConn), stamp(tr.WroteFirst), stamp(tr.Wrote), stamp(tr.Headers)
+	req.TFirstEvent, req.TFirstToken, req.TFirstVisible, req.TLastToken = stamp(x.first), stamp(x.firstToken), stamp(x.firstVisible), stamp(x.lastToken)
+	req.TEnd = tape.Some(v.end)
+	req.Events = x.events()
+	if p.Asked > 0 {
+		req.Asked.Output = tape.Some(p.Asked)
+	}
+	req.Bytes = tape.Bytes{Sent: min(int64(len(p.Body)), tr.Sent), Body: x.bytes, Reads: x.reads}
+
+	req.Tokens = tape.Tokens{
+		Input: stamp(f.Input), Output: stamp(f.Output), Cached: stamp(f.Cached), Reasoning: stamp(f.Reasoning),
+		Accepted: stamp(f.Accepted), Rejected: stamp(f.Rejected), Verify: stamp(f.Verify),
+	}
+	if req.Tokens.Input.OK {
+		req.Tokens.InputSource = tape.SourceUsage
+		if f.CountSource != "" {
+			req.Tokens.InputSource = f.CountSource
+		}
+	}
+	switch {
+	case req.Tokens.Output.OK:
+		req.Tokens.OutputSource = f.CountSource
+	case x.tokens > 0 && !e.cfg.KeepText:
+		req.Tokens.Output, req.Tokens.OutputSource = tape.Some(int64(x.tokens)), tape.SourceEvents
+	}
+
+	req.Finish = e.mask(f.Finish)
+	req.Outcome, req.Cause, req.Message = v.outcome, v.cause, e.message(v.message)
+	req.Flags = v.flags
+	req.Output = x.output()
+}
+
+// stamp is a time or count of which a negative value says that there is none.
+func stamp(t int64) tape.Opt[int64] {
+	if t < 0 { // also dialect.Unknown
+		return tape.Opt[int64]{}
+	}
+	return tape.Some(t)
+}

@@ -1,0 +1,312 @@
+package exchange
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"slices"
+	"strings"
+
+	"tokentape/internal/client"
+	"tokentape/internal/dialect"
+	"tokentape/internal/dialect/frame"
+	"tokentape/tape"
+)
+
+// readBuffer is what one read of a body may bring.
+const readBuffer = 32 << 10
+
+// A message quotes the first 200 bytes of a body; more are kept, so that a
+// secret is masked before it is cut.
+const (
+	quoted    = 200
+	headBytes = 1024
+)
+
+// closeBy is how near two token events are that count as one burst, in ns.
+const closeBy = 1_000_000
+
+// form is what a body turned out to be, by its content and not by its type.
+type form uint8
+
+const (
+	formUnknown form = iota // nothing but white space so far
+	formStream
+	formWhole // one JSON value
+	formHTML
+)
+
+// flight is one attempt under way. Its buffers are used again.
+type flight struct {
+	e     *Exchanger
+	buf   []byte
+	event frame.Framer // framing of the dialect
+	whole frame.Framer // one JSON value
+	dec   dialect.Decoder
+	marks []dialect.Mark // of one event
+
+	form  form
+	head  []byte // first bytes of the body, for messages
+	bytes int64
+	reads int64
+
+	// The event log.
+	from   int64 // time of the event before, at first that of the first byte written
+	dt     []int64
+	kinds  []byte
+	tok    []int64
+	choice []int32
+	hasTok bool
+	hasAlt bool // a choice other than 0 was seen
+
+	first, firstToken, firstVisible, lastToken int64 // −1: none
+	tokens                                     int   // token events
+	close                                      int   // of these, how many came less than closeBy after the one before
+	doneAt                                     int64 // −1: no end mark seen
+
+	texts []choiceText
+}
+
+// choiceText is the generated text of one choice, as far as it is kept.
+type choiceText struct {
+	index int32
+	sum   hash.Hash // over all of it in order of arrival
+	all   []byte
+	parts map[byte][]byte // by kind, for a full record
+}
+
+func newFlight(e *Exchanger) *flight {
+	return &flight{
+		e: e, buf: make([]byte, readBuffer),
+		event: frame.New(e.cfg.Dialect.Framing(), e.cfg.MaxEvent),
+		whole: frame.New(frame.JSON, e.cfg.MaxEvent),
+		dec:   e.cfg.Dialect.NewDecoder(),
+	}
+}
+
+// reset makes the flight ready for another attempt.
+func (x *flight) reset() {
+	x.event.Reset()
+	x.whole.Reset()
+	x.dec.Reset()
+	*x = flight{
+		e: x.e, buf: x.buf, event: x.event, whole: x.whole, dec: x.dec,
+		marks: x.marks[:0], head: x.head[:0], from: -1,
+		dt: x.dt[:0], kinds: x.kinds[:0], tok: x.tok[:0], choice: x.choice[:0],
+		first: -1, firstToken: -1, firstVisible: -1, lastToken: -1, doneAt: -1,
+	}
+	if x.e.cfg.Output != OutputNone || x.e.cfg.KeepText {
+		x.dec.SetSink(x.take)
+	}
+}
+
+// take is the decoder's sink.
+func (x *flight) take(kind byte, choice int32, text []byte) {
+	at := slices.IndexFunc(x.texts, func(t choiceText) bool { return t.index == choice })
+	if at < 0 {
+		at = len(x.texts)
+		x.texts = append(x.texts, choiceText{index: choice, sum: sha256.New()})
+	}
+	t := &x.texts[at]
+	if x.e.cfg.Output != OutputNone {
+		t.sum.Write(text)
+	}
+	if x.e.cfg.KeepText {
+		t.all = append(t.all, text...)
+	}
+	if x.e.cfg.Output == OutputFull {
+		if t.parts == nil {
+			t.parts = map[byte][]byte{}
+		}
+		if kind == tape.KindRefusal {
+			kind = tape.KindContent // both are what the user sees
+		}
+		t.parts[kind] = append(t.parts[kind], text...)
+	}
+}
+
+// chunk takes the bytes of one read. It reports whether the stream is over by
+// its own end mark; the error is a *frame.TooLargeError.
+func (x *flight) chunk(b []byte, marks []client.Mark, stream bool) (done bool, err error) {
+	x.bytes += int64(len(b))
+	x.reads += int64(len(marks))
+	if room := headBytes - len(x.head); room > 0 {
+		x.head = append(x.head, b[:min(room, len(b))]...)
+	}
+	if x.form == formUnknown {
+		at := x.sniff(b)
+		if x.form == formStream && !stream {
+			x.form = formWhole
+		}
+		if x.form == formWhole {
+			b = b[at:]
+		}
+	}
+	switch x.form {
+	case formWhole:
+		x.whole.Feed(b)
+		_, _, err = x.whole.Next()
+		return false, err
+	case formHTML:
+		return false, nil
+	}
+	x.event.Feed(b)
+	before := x.tokens
+	w := walk{marks: marks}
+	for {
+		ev, ok, err := x.event.Next()
+		if err != nil || !ok {
+			x.told(before, marks)
+			return false, err
+		}
+		t := w.at(ev.At)
+		if x.read(ev, t) {
+			x.doneAt = t
+			x.told(before, marks)
+			return true, nil
+		}
+	}
+}
+
+func (x *flight) told(before int, marks []client.Mark) {
+	if n := x.tokens - before; n > 0 && x.e.cfg.OnTokens != nil {
+		x.e.cfg.OnTokens(n, marks[len(marks)-1].T)
+	}
+}
+
+// walk finds the stamp of a byte, for rising indexes.
+type walk struct {
+	marks []client.Mark
+	end   int // index behind the bytes of marks[0]
+	begun bool
+}
+
+func (w *walk) at(i int) int64 {
+	if !w.begun {
+		w.begun, w.end = true, w.marks[0].N
+	}
+	for i >= w.end && len(w.marks) > 1 {
+		w.marks = w.marks[1:]
+		w.end += w.marks[0].N
+	}
+	return w.marks[0].T
+}
+
+// sniff decides what the body is by its first byte that is neither white space
+// nor part of a byte order mark, and returns that byte's index.
+func (x *flight) sniff(b []byte) int {
+	for i, c := range b {
+		switch c {
+		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF:
+			continue
+		case '{':
+			x.form = formStream
+			if x.e.cfg.Dialect.Framing() == frame.SSE { // elsewhere an object is an event
+				x.form = formWhole
+			}
+		case '<':
+			x.form = formHTML
+		default:
+			x.form = formStream
+		}
+		return i
+	}
+	return 0
+}
+
+// read understands one event that was complete at t, and logs it. It reports
+// whether the event is the end mark.
+func (x *flight) read(ev frame.Event, t int64) (done bool) {
+	x.marks = x.dec.Event(ev.Name, ev.Payload, x.marks[:0])
+	for _, m := range x.marks {
+		x.log(m, t)
+	}
+	return x.dec.Facts().Done
+}
+
+func (x *flight) log(m dialect.Mark, t int64) {
+	if x.first < 0 {
+		x.first = t
+		if x.from < 0 {
+			x.from = t
+		}
+	}
+	x.dt = append(x.dt, t-x.from)
+	x.from = t
+	x.kinds = append(x.kinds, m.Kind)
+	x.tok = append(x.tok, m.Tok)
+	x.choice = append(x.choice, m.Choice)
+	x.hasTok = x.hasTok || m.Tok != dialect.Unknown
+	x.hasAlt = x.hasAlt || m.Choice != 0
+	if !tape.IsToken(m.Kind) {
+		return
+	}
+	if x.tokens++; x.tokens > 1 && t-x.lastToken < closeBy {
+		x.close++
+	}
+	if x.firstToken < 0 {
+		x.firstToken = t
+	}
+	if x.firstVisible < 0 && m.Kind != tape.KindReasoning && m.Kind != tape.KindHidden {
+		x.firstVisible = t
+	}
+	x.lastToken = t
+}
+
+// events is the log in a form that outlives the flight.
+func (x *flight) events() tape.Events {
+	if len(x.dt) == 0 {
+		return tape.Events{}
+	}
+	e := tape.Events{DT: slices.Clone(x.dt), Kind: tape.EncodeKinds(x.kinds)}
+	if x.hasTok {
+		e.Tok = slices.Clone(x.tok)
+	}
+	if x.hasAlt {
+		e.Choice = slices.Clone(x.choice)
+	}
+	return e
+}
+
+// between stands between the texts of two choices of a full record.
+const between = "\x1e"
+
+// output is the generated text as record.output asks, nil when there is none.
+// The hash is that of the text (reasoning, content, refusal and tool calls as
+// they came), independent of how it was cut into events; with several choices,
+// that of their hashes in hex, in order of the choices.
+func (x *flight) output() *tape.Output {
+	if x.e.cfg.Output == OutputNone || len(x.texts) == 0 {
+		return nil
+	}
+	slices.SortFunc(x.texts, func(a, b choiceText) int { return int(a.index) - int(b.index) })
+	sum := x.texts[0].sum
+	if len(x.texts) > 1 {
+		sum = sha256.New()
+		for _, t := range x.texts {
+			sum.Write(hex.AppendEncode(nil, t.sum.Sum(nil)))
+		}
+	}
+	out := &tape.Output{SHA256: hex.EncodeToString(sum.Sum(nil))}
+	if x.e.cfg.Output == OutputFull {
+		out.Text, out.Reasoning, out.Tools = x.part(tape.KindContent), x.part(tape.KindReasoning), x.part(tape.KindTool)
+	}
+	return out
+}
+
+func (x *flight) part(kind byte) string {
+	texts := make([]string, len(x.texts))
+	for i, t := range x.texts {
+		texts[i] = string(t.parts[kind])
+	}
+	return strings.Trim(strings.Join(texts, between), between)
+}
+
+// text is all that was generated, for a tokenizer.
+func (x *flight) text() string {
+	var b strings.Builder
+	for _, t := range x.texts {
+		b.Write(t.all)
+	}
+	return b.String()
+}
