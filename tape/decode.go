@@ -5,254 +5,469 @@ import (
 	"encoding/json"
 )
 
-// decodeRequest reads a request line. The events, nearly all of a line's bytes,
-// are parsed by hand and cut out, encoding/json reads the rest. Whatever the
-// quick way does not understand goes to encoding/json whole, so that it alone
-// decides what is wrong with a line. scratch is returned for reuse.
-func decodeRequest(line []byte, cut eventsAt, scratch []byte) (*Request, []byte, error) {
+// decodeRequest reads a request line. The quick way knows what this package and
+// its like write; a line that surprises it in any way goes to encoding/json
+// whole, which alone decides what is wrong with a line.
+func decodeRequest(line []byte) (*Request, error) {
 	r := new(Request)
-	if cut.end > 0 {
-		if ev, ok := parseEvents(line[cut.start:cut.end]); ok {
-			scratch = append(scratch[:0], line[:cut.start]...)
-			scratch = append(scratch, "null"...)
-			scratch = append(scratch, line[cut.end:]...)
-			if err := json.Unmarshal(scratch, r); err == nil {
-				r.Events = ev
-				return r, scratch, nil
-			}
-			*r = Request{}
-		}
+	c := cursor{b: line}
+	c.request(r)
+	if c.space(); !c.bad && c.i == len(line) {
+		return r, nil
 	}
+	r = new(Request)
 	err := json.Unmarshal(line, r)
-	return r, scratch, err
+	return r, err
 }
 
-// eventsAt is where the value of a line's events field stands; end 0: nowhere.
-type eventsAt struct{ start, end int }
-
-// walk finds, in an object's top level, the value of "type" and the place of
-// "events". It is loose about everything that encoding/json will look at again;
-// ok is false when the line is not plainly an object, or names a field of
-// interest twice or in another spelling.
-func walk(line []byte) (typ string, cut eventsAt, ok bool) {
-	i := skipSpace(line, 0)
-	if i == len(line) || line[i] != '{' {
-		return "", cut, false
-	}
-	for i = skipSpace(line, i+1); i < len(line) && line[i] == '"'; i = skipSpace(line, i+1) {
-		end := skipString(line, i)
-		if end < 0 {
-			return "", cut, false
-		}
-		key := line[i+1 : end-1]
-		if i = skipSpace(line, end); i == len(line) || line[i] != ':' {
-			return "", cut, false
-		}
-		i = skipSpace(line, i+1)
-		if end = skipValue(line, i); end < 0 {
-			return "", cut, false
-		}
-		switch {
-		case string(key) == "type" && typ == "" && end-i > 2 && line[i] == '"':
-			if typ = string(line[i+1 : end-1]); bytes.IndexByte(line[i:end], '\\') >= 0 {
-				return "", cut, false
+func (c *cursor) request(r *Request) {
+	c.object(func(key []byte) {
+		switch string(key) {
+		case "type":
+			c.text(&r.Type)
+		case "seq":
+			c.int64(&r.Seq)
+		case "phase":
+			c.text((*string)(&r.Phase))
+		case "worker":
+			c.int(&r.Worker)
+		case "session":
+			if r.Session.OK = !c.null(); r.Session.OK {
+				c.text(&r.Session.V)
 			}
-		case string(key) == "events" && cut.end == 0:
-			cut = eventsAt{i, end}
-		case bytes.IndexByte(key, '\\') >= 0, bytes.EqualFold(key, []byte("type")), bytes.EqualFold(key, []byte("events")):
-			return "", cut, false
+		case "turn":
+			c.int(&r.Turn)
+		case "ref":
+			c.object(func(key []byte) {
+				switch string(key) {
+				case "row":
+					c.int64(&r.Ref.Row)
+				case "offset":
+					c.int64(&r.Ref.Offset)
+				case "sha256":
+					c.text(&r.Ref.SHA256)
+				default:
+					c.skip(key)
+				}
+			})
+		case "t_due":
+			c.opt(&r.TDue)
+		case "t_ready":
+			c.opt(&r.TReady)
+		case "t_released":
+			c.opt(&r.TReleased)
+		case "t_conn":
+			c.opt(&r.TConn)
+		case "conn":
+			if c.null() {
+				r.Conn = nil
+				return
+			}
+			if r.Conn == nil {
+				r.Conn = new(Conn)
+			}
+			c.object(func(key []byte) {
+				switch string(key) {
+				case "id":
+					c.int64(&r.Conn.ID)
+				case "reused":
+					c.bool(&r.Conn.Reused)
+				case "remote":
+					c.text(&r.Conn.Remote)
+				default:
+					c.skip(key)
+				}
+			})
+		case "t_wrote_first":
+			c.opt(&r.TWroteFirst)
+		case "t_wrote":
+			c.opt(&r.TWrote)
+		case "t_headers":
+			c.opt(&r.THeaders)
+		case "t_first_event":
+			c.opt(&r.TFirstEvent)
+		case "t_first_token":
+			c.opt(&r.TFirstToken)
+		case "t_first_visible":
+			c.opt(&r.TFirstVisible)
+		case "t_last_token":
+			c.opt(&r.TLastToken)
+		case "t_end":
+			c.opt(&r.TEnd)
+		case "events":
+			c.events(&r.Events)
+		case "asked":
+			c.object(func(key []byte) {
+				if string(key) == "output" {
+					c.opt(&r.Asked.Output)
+				} else {
+					c.skip(key)
+				}
+			})
+		case "tokens":
+			c.tokens(&r.Tokens)
+		case "bytes":
+			c.object(func(key []byte) {
+				switch string(key) {
+				case "sent":
+					c.int64(&r.Bytes.Sent)
+				case "body":
+					c.int64(&r.Bytes.Body)
+				case "reads":
+					c.int64(&r.Bytes.Reads)
+				default:
+					c.skip(key)
+				}
+			})
+		case "http":
+			c.object(func(key []byte) {
+				switch string(key) {
+				case "status":
+					c.int(&r.HTTP.Status)
+				case "proto":
+					c.text(&r.HTTP.Proto)
+				default:
+					c.skip(key)
+				}
+			})
+		case "finish":
+			c.text(&r.Finish)
+		case "outcome":
+			c.text((*string)(&r.Outcome))
+		case "cause":
+			c.text(&r.Cause)
+		case "message":
+			c.text(&r.Message)
+		case "flags":
+			c.std(&r.Flags)
+		case "attempts":
+			c.int(&r.Attempts)
+		case "attempt_log":
+			c.std(&r.AttemptLog)
+		case "output":
+			c.std(&r.Output)
+		default:
+			c.skip(key)
 		}
-		if i = skipSpace(line, end); i == len(line) || line[i] != ',' {
-			break
-		}
-	}
-	return typ, cut, typ != ""
+	})
 }
 
-func skipSpace(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
-		i++
-	}
-	return i
+func (c *cursor) tokens(t *Tokens) {
+	c.object(func(key []byte) {
+		switch string(key) {
+		case "input":
+			c.opt(&t.Input)
+		case "input_source":
+			c.text(&t.InputSource)
+		case "output":
+			c.opt(&t.Output)
+		case "output_source":
+			c.text(&t.OutputSource)
+		case "cached":
+			c.opt(&t.Cached)
+		case "reasoning":
+			c.opt(&t.Reasoning)
+		case "accepted":
+			c.opt(&t.Accepted)
+		case "rejected":
+			c.opt(&t.Rejected)
+		case "verify":
+			c.opt(&t.Verify)
+		default:
+			c.skip(key)
+		}
+	})
 }
 
-// skipString returns the place after the string that begins at i, or −1.
-func skipString(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
+func (c *cursor) events(e *Events) {
+	c.object(func(key []byte) {
+		switch string(key) {
+		case "dt":
+			ints(c, &e.DT)
+		case "kind":
+			c.text(&e.Kind)
+		case "tok":
+			ints(c, &e.Tok)
+		case "choice":
+			ints(c, &e.Choice)
+		default:
+			c.skip(key)
+		}
+	})
+}
+
+// cursor reads JSON into model types as encoding/json would, or turns bad.
+type cursor struct {
+	b   []byte
+	i   int
+	bad bool
+}
+
+func (c *cursor) space() {
+	for c.i < len(c.b) && (c.b[c.i] == ' ' || c.b[c.i] == '\t' || c.b[c.i] == '\r' || c.b[c.i] == '\n') {
+		c.i++
+	}
+}
+
+// is steps over ch.
+func (c *cursor) is(ch byte) bool {
+	if !c.bad && c.i < len(c.b) && c.b[c.i] == ch {
+		c.i++
+		return true
+	}
+	return false
+}
+
+func (c *cursor) null() bool {
+	if bytes.HasPrefix(c.b[c.i:], []byte("null")) {
+		c.i += 4
+		return true
+	}
+	return false
+}
+
+// object calls field with the cursor on each field's value; null has none.
+func (c *cursor) object(field func(key []byte)) {
+	if c.null() {
+		return
+	}
+	if !c.is('{') {
+		c.bad = true
+		return
+	}
+	if c.space(); c.is('}') {
+		return
+	}
+	for {
+		from := c.i
+		plain := c.quoted()
+		if !plain {
+			c.bad = true // an escape in a name: not ours
+			return
+		}
+		key := c.b[from+1 : c.i-1]
+		if c.space(); !c.is(':') {
+			c.bad = true
+			return
+		}
+		c.space()
+		field(key)
+		if c.bad {
+			return
+		}
+		if c.space(); c.is('}') {
+			return
+		}
+		if !c.is(',') {
+			c.bad = true
+			return
+		}
+		c.space()
+	}
+}
+
+// quoted steps over a string and reports whether it is printable ASCII without
+// escapes. The cursor turns bad where no string is.
+func (c *cursor) quoted() (plain bool) {
+	if !c.is('"') {
+		c.bad = true
+		return false
+	}
+	plain = true
+	for ; c.i < len(c.b); c.i++ {
+		switch ch := c.b[c.i]; {
+		case ch == '"':
+			c.i++
+			return plain
+		case ch == '\\':
+			c.i++
+			plain = false
+		case ch < ' ' || ch > '~':
+			plain = false
+		}
+	}
+	c.bad = true
+	return false
+}
+
+func (c *cursor) text(s *string) {
+	if c.null() {
+		return
+	}
+	from := c.i
+	plain := c.quoted()
+	switch {
+	case c.bad:
+	case plain:
+		*s = string(c.b[from+1 : c.i-1])
+	default:
+		c.bad = json.Unmarshal(c.b[from:c.i], s) != nil
+	}
+}
+
+func (c *cursor) bool(v *bool) {
+	switch {
+	case c.null():
+	case bytes.HasPrefix(c.b[c.i:], []byte("true")):
+		c.i += 4
+		*v = true
+	case bytes.HasPrefix(c.b[c.i:], []byte("false")):
+		c.i += 5
+		*v = false
+	default:
+		c.bad = true
+	}
+}
+
+// number reads an integer of at most digits digits, which must surely fit.
+func (c *cursor) number(digits int) int64 {
+	neg := c.is('-')
+	from, n := c.i, int64(0)
+	for ; c.i < len(c.b) && isDigit(c.b[c.i]); c.i++ {
+		n = n*10 + int64(c.b[c.i]-'0')
+	}
+	d := c.i - from
+	if d == 0 || d > digits || d > 1 && c.b[from] == '0' {
+		c.bad = true
+	}
+	if neg {
+		return -n
+	}
+	return n
+}
+
+const digits64, digits32 = 18, 9
+
+func (c *cursor) int64(v *int64) {
+	if !c.null() {
+		*v = c.number(digits64)
+	}
+}
+
+func (c *cursor) int(v *int) {
+	if !c.null() {
+		*v = int(c.number(digits32))
+	}
+}
+
+func (c *cursor) opt(o *Opt[int64]) {
+	*o = Opt[int64]{}
+	if !c.null() {
+		*o = Some(c.number(digits64))
+	}
+}
+
+func ints[T int32 | int64](c *cursor, to *[]T) {
+	if c.null() {
+		*to = nil
+		return
+	}
+	end := bytes.IndexByte(c.b[c.i:], ']')
+	if end < 0 || !c.is('[') {
+		c.bad = true
+		return
+	}
+	v := make([]T, 0, bytes.Count(c.b[c.i:c.i+end-1], []byte(","))+1)
+	digits := digits64
+	if _, small := any(T(0)).(int32); small {
+		digits = digits32
+	}
+	*to = v
+	if c.space(); c.is(']') {
+		return
+	}
+	b, i := c.b, c.i // in registers: this loop is where reading spends its time
+	for {
+		// The quick case: digits and a comma, no more.
+		from, n := i, int64(0)
+		for i < len(b) && isDigit(b[i]) {
+			n = n*10 + int64(b[i]-'0')
 			i++
-		case '"':
-			return i + 1
 		}
+		if d := i - from; d > 0 && d <= digits && (d == 1 || b[from] != '0') && i+1 < len(b) && b[i] == ',' && isDigit(b[i+1]) {
+			v = append(v, T(n))
+			i++
+			continue
+		}
+		c.i = from
+		v = append(v, T(c.number(digits)))
+		if c.space(); c.is(']') {
+			*to = v
+			return
+		}
+		if !c.is(',') {
+			c.bad = true
+			return
+		}
+		c.space()
+		i = c.i
 	}
-	return -1
 }
 
-// skipValue returns the place after the value that begins at i, or −1.
-func skipValue(b []byte, i int) int {
-	depth := 0
-	for i < len(b) {
-		switch b[i] {
+// std leaves the value to encoding/json.
+func (c *cursor) std(v any) {
+	from := c.i
+	c.pass()
+	if !c.bad {
+		c.bad = json.Unmarshal(c.b[from:c.i], v) != nil
+	}
+}
+
+// skip passes over an unknown field. A name that is not plain lower case might
+// be one that encoding/json knows in another spelling.
+func (c *cursor) skip(key []byte) {
+	for _, ch := range key {
+		if ch != '_' && !isDigit(ch) && (ch < 'a' || ch > 'z') {
+			c.bad = true
+			return
+		}
+	}
+	from := c.i
+	c.pass()
+	c.bad = c.bad || !json.Valid(c.b[from:c.i])
+}
+
+// pass steps over a value; what is wrong inside is left to encoding/json.
+func (c *cursor) pass() {
+	for depth := 0; !c.bad && c.i < len(c.b); {
+		switch c.b[c.i] {
 		case '"':
-			if i = skipString(b, i); i < 0 {
-				return -1
-			}
-			if depth == 0 {
-				return i
+			if c.quoted(); depth == 0 {
+				return
 			}
 			continue
-		case '[':
-			depth++
-			if end := bytes.IndexAny(b[i+1:], `]["{}`); end > 0 { // numbers: nearly always the end
-				i += end
-			}
-		case '{':
+		case '[', '{':
 			depth++
 		case ']', '}':
-			if depth == 0 {
-				return i
+			if depth--; depth < 0 {
+				return
 			}
-			if depth--; depth == 0 {
-				return i + 1
+			if depth == 0 {
+				c.i++
+				return
 			}
 		case ',', ' ', '\t', '\r', '\n':
 			if depth == 0 {
-				return i
+				return
 			}
 		}
-		i++
+		c.i++
 	}
-	return -1
 }
 
-// parseEvents parses the events object; ok is false when it is anything but
-// plain, and encoding/json must look.
-func parseEvents(b []byte) (e Events, ok bool) {
-	if string(b) == "null" {
-		return e, true
-	}
-	if len(b) < 2 || b[0] != '{' {
-		return e, false
-	}
-	seen := 0
-	i := skipSpace(b, 1)
-	if i < len(b) && b[i] == '}' {
-		return e, i+1 == len(b)
-	}
-	for i < len(b) && b[i] == '"' {
-		end := skipString(b, i)
-		if end < 0 {
-			return e, false
+// lineType is the value of the first type field of an object's top level, ""
+// when that takes more than a look.
+func lineType(line []byte) string {
+	typ := ""
+	c := cursor{b: line}
+	c.space()
+	c.object(func(key []byte) {
+		if string(key) == "type" {
+			c.text(&typ)
+			c.bad = true // enough
+			return
 		}
-		key := string(b[i+1 : end-1])
-		if i = skipSpace(b, end); i == len(b) || b[i] != ':' {
-			return e, false
-		}
-		i = skipSpace(b, i+1)
-		bit := 0
-		switch key {
-		case "dt":
-			bit = 1
-			e.DT, i = parseInts[int64](b, i)
-		case "kind":
-			bit = 2
-			e.Kind, i = parsePlain(b, i)
-		case "tok":
-			bit = 4
-			e.Tok, i = parseInts[int64](b, i)
-		case "choice":
-			bit = 8
-			e.Choice, i = parseInts[int32](b, i)
-		}
-		if bit == 0 || seen&bit != 0 || i < 0 {
-			return e, false
-		}
-		seen |= bit
-		i = skipSpace(b, i)
-		if i == len(b) {
-			return e, false
-		}
-		if b[i] == '}' {
-			return e, i+1 == len(b)
-		}
-		if b[i] != ',' {
-			return e, false
-		}
-		i = skipSpace(b, i+1)
-	}
-	return e, false
-}
-
-// parsePlain reads a string of printable ASCII without escapes, or null.
-func parsePlain(b []byte, i int) (string, int) {
-	if bytes.HasPrefix(b[i:], []byte("null")) {
-		return "", i + 4
-	}
-	if i >= len(b) || b[i] != '"' {
-		return "", -1
-	}
-	for j := i + 1; j < len(b); j++ {
-		switch c := b[j]; {
-		case c == '"':
-			return string(b[i+1 : j]), j + 1
-		case c < ' ' || c >= 0x7f || c == '\\':
-			return "", -1
-		}
-	}
-	return "", -1
-}
-
-// parseInts reads an array of integers that surely fit T, or null; anything
-// else gives place −1.
-func parseInts[T int32 | int64](b []byte, i int) ([]T, int) {
-	if bytes.HasPrefix(b[i:], []byte("null")) {
-		return nil, i + 4
-	}
-	if i >= len(b) || b[i] != '[' {
-		return nil, -1
-	}
-	end := bytes.IndexByte(b[i:], ']')
-	if end < 0 {
-		return nil, -1
-	}
-	end += i
-	if i = skipSpace(b, i+1); i == end {
-		return nil, end + 1
-	}
-	maxDigits := 18
-	if _, small := any(T(0)).(int32); small {
-		maxDigits = 9
-	}
-	v := make([]T, 0, bytes.Count(b[i:end], []byte(","))+1)
-	for {
-		neg := b[i] == '-'
-		if neg {
-			i++
-		}
-		var n T
-		from := i
-		for ; isDigit(b[i]); i++ { // ends at ']' at the latest
-			n = n*10 + T(b[i]-'0')
-		}
-		if d := i - from; d == 0 || d > maxDigits || d > 1 && b[from] == '0' {
-			return nil, -1
-		}
-		if neg {
-			n = -n
-		}
-		v = append(v, n)
-		if b[i] != ',' {
-			i = skipSpace(b, i)
-			if i == end {
-				return v, end + 1
-			}
-			if b[i] != ',' {
-				return nil, -1
-			}
-		}
-		if i = skipSpace(b, i+1); i >= end {
-			return nil, -1
-		}
-	}
+		c.pass()
+	})
+	return typ
 }

@@ -45,13 +45,12 @@ func (f *Fault) String() string {
 // Reader reads a tape as a stream; its memory is bounded by the longest line.
 // It is not safe for concurrent use.
 type Reader struct {
-	path    string
-	file    *os.File
-	raw     *rawFile
-	frames  *frames // nil: not compressed
-	lines   *bufio.Reader
-	buf     []byte // a line longer than the buffer of lines
-	scratch []byte
+	path   string
+	file   *os.File
+	raw    *rawFile
+	frames *frames // nil: not compressed
+	lines  *bufio.Reader
+	buf    []byte // a line longer than the buffer of lines
 
 	line    int64 // number of the line read last
 	at      int64 // where it begins, in bytes of the lines
@@ -216,9 +215,9 @@ func (r *Reader) readLine() (line []byte, size int, err error) {
 // take understands one whole line.
 func (r *Reader) take(line []byte, size int) error {
 	sumBefore := ""
-	typ, events, ok := walk(line)
+	typ := lineType(line)
 	var bad error
-	if !ok {
+	if typ == "" {
 		var probe struct {
 			Type string `json:"type"`
 		}
@@ -251,7 +250,7 @@ func (r *Reader) take(line []byte, size int) error {
 	switch typ {
 	case "request":
 		var req *Request
-		if req, r.scratch, bad = decodeRequest(line, events, r.scratch); bad == nil {
+		if req, bad = decodeRequest(line); bad == nil {
 			r.pending = append(r.pending, req)
 			if err := req.Check(); err != nil {
 				r.fault(0, false, fmt.Sprintf("request %d breaks a rule of the format: %v", req.Seq, err))
