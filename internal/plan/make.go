@@ -226,11 +226,13 @@ func (q Params) check() error {
 	case q.DataRows < 1:
 		return bad("workload.dataset", "no rows; a plan needs at least one")
 	case q.DataRows > maxDataRows:
-		return bad("workload.dataset", "%d rows are more than the %d that can be planned over", q.DataRows, int64(maxDataRows))
+		return bad("workload.dataset", "%d rows are more than the %d that can be planned over", q.DataRows, maxDataRows)
 	case q.Repeat != RepeatNone && q.Repeat != RepeatCycle:
 		return bad("workload.repeat", "%q is neither none nor cycle", q.Repeat)
 	case q.Order != OrderFile && q.Order != OrderShuffle:
 		return bad("workload.order", "%q is neither file nor shuffle", q.Order)
+	case q.Order == OrderShuffle && q.DataRows > MaxRows:
+		return bad("workload.order", "shuffle holds at most %d dataset rows, there are %d", MaxRows, q.DataRows)
 	case q.Requests < 0 || q.Requests > MaxRows:
 		return bad("load.requests", "%d is not between 1 and %d", q.Requests, MaxRows)
 	case q.Warmup < 0 || q.Warmup > MaxRows:

@@ -60,7 +60,9 @@ func (r *rng) below(n uint64) uint64 {
 	return hi
 }
 
-const maxDataRows = math.MaxUint32
+// maxDataRows bounds what a saved plan may claim; a shuffled order holds 4 bytes
+// a row and is bounded by MaxRows.
+const maxDataRows = 1_000_000_000
 
 // order maps places in sending order to dataset rows; nil is file order.
 type order []uint32
