@@ -84,20 +84,23 @@ func (c *console) verdict() {
 	}
 }
 
-// verdictLine is the verdict as analysis worded it, its first words in capitals.
+// verdictLine is the verdict as analysis worded it, its first words in capitals
+// and its count of notes set apart.
 func verdictLine(v analysis.Verdict) string {
-	lead := "not fit for use"
+	lead := "NOT FIT FOR USE"
 	if v.Fit {
-		lead = "fit for use"
+		lead = "FIT FOR USE"
 	}
-	rest, ok := strings.CutPrefix(v.Line, lead)
-	switch {
-	case !ok && v.Line != "":
-		rest = ": " + v.Line
-	case strings.HasPrefix(rest, "; "):
-		rest = " · " + rest[len("; "):]
+	rest := v.Line
+	if n := len(lead); len(rest) >= n && strings.EqualFold(rest[:n], lead) {
+		rest = rest[n:]
+	} else if rest != "" {
+		rest = ": " + rest
 	}
-	return strings.ToUpper(lead) + clean(rest)
+	if i := strings.LastIndex(rest, "; "); i >= 0 && (strings.HasSuffix(rest, " note") || strings.HasSuffix(rest, " notes")) {
+		rest = rest[:i] + " · " + rest[i+len("; "):]
+	}
+	return lead + clean(rest)
 }
 
 func (c *console) check(k analysis.Check) {
@@ -183,7 +186,7 @@ func (c *console) counts() {
 func (c *console) load() {
 	l := c.r.Load
 	c.heading("Load: " + orAbsent(l.Loop) + " loop")
-	limits := count(l.Requests) + " requests (N) · "
+	limits := count(l.Requests) + " " + plural(l.Requests, "request") + " (N) · "
 	if l.Concurrency > 0 {
 		limits += "at most " + count(l.Concurrency) + " in flight (C) · "
 	} else {

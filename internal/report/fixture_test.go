@@ -91,7 +91,7 @@ func zero() *analysis.Results {
 	empty := map[string]*analysis.Summary{"ttft_ms": {Unit: "ms"}, "e2e_ms": {Unit: "ms"}}
 	return &analysis.Results{
 		Schema: analysis.Schema, Run: "01JDX8Z6K2", About: about(),
-		Verdict: analysis.Verdict{Line: "not fit for use: no request succeeded", Checks: []analysis.Check{
+		Verdict: analysis.Verdict{Line: "NOT fit for use: no request succeeded", Checks: []analysis.Check{
 			{Name: "measured", Severity: "fail", Result: "miss", Value: p(0.0), Limit: p(1.0), Unit: "ok requests", Why: "all 4 requests failed: http_status", Do: "look at the messages below, then try one request: --requests 1"}}},
 		Counts: analysis.Counts{Planned: 4, Issued: 4, Failed: 4, Attempts: 4, ByClass: map[string]int64{"http_status": 4}, Examples: map[string]string{"http_status": "404 Not Found: <html>"}},
 		Load:   analysis.Load{Loop: "closed", Requests: 4, Concurrency: 2, ConcurrencyPeak: 2, NewConnections: 2, ReusedConnections: 2},
@@ -123,7 +123,7 @@ func one() *analysis.Results {
 // interrupted is a run that the user ended, on a tape that was torn as well.
 func interrupted() *analysis.Results {
 	r := one()
-	r.Verdict = analysis.Verdict{Line: "not fit for use: tape incomplete; 1 note", Checks: []analysis.Check{
+	r.Verdict = analysis.Verdict{Line: "NOT fit for use: tape incomplete; 1 note", Checks: []analysis.Check{
 		{Name: "tape_incomplete", Severity: "fail", Result: "miss", Why: "the last line of the tape is torn", Do: "run again; what finished is below"},
 		{Name: "interrupted", Severity: "note", Result: "miss", Why: "3 of 8 requests were not issued", Do: "let the run end by itself"}}}
 	r.Counts = analysis.Counts{Planned: 8, Issued: 5, OK: 1, Cancelled: 4, NotIssued: 3, Attempts: 5, ByClass: map[string]int64{}, LostOutputTokens: 17, Finish: map[string]int64{"stop": 1}}

@@ -28,9 +28,8 @@ var terms = []term{
 	{"decode_tokens_per_s", "decode tok/s", "1 ÷ TPOT of one request"},
 	{"prefill_tokens_per_s", "prefill tok/s", "input tokens ÷ TTFT of one request; time in a queue counts"},
 	{"prefill_uncached_tokens_per_s", "uncached tok/s", "input tokens that were not cached ÷ TTFT"},
-	{"slot_wait_ms", "slot wait", "held back after due because C requests were in flight: load and server, not us"},
-	{"pacer_lag_ms", "pacer lag", "the rest of first byte written − due: ours"},
-	{"send_lag_ms", "send lag", "first byte written − due = slot wait + pacer lag"},
+	{"slot_wait_ms", "slot wait", "ready − due, held back because C requests were in flight: load and server, not us"},
+	{"pacer_lag_ms", "pacer lag", "first byte written − ready, less the set-up of a new connection: ours"},
 }
 
 // footings hold for every table.

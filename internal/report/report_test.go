@@ -108,7 +108,9 @@ func TestFirstLine(t *testing.T) {
 		"fit for use; 2 notes":                  "FIT FOR USE · 2 notes",
 		"fit for use":                           "FIT FOR USE",
 		"":                                      "FIT FOR USE",
-		"not fit for use: client-bound; 1 note": "NOT FIT FOR USE: client-bound; 1 note",
+		"NOT fit for use: client-bound; 1 note": "NOT FIT FOR USE: client-bound · 1 note",
+		"NOT fit for use: a; b":                 "NOT FIT FOR USE: a; b",
+		"odd words":                             "FIT FOR USE: odd words",
 	} {
 		r := one()
 		r.Verdict = analysis.Verdict{Fit: !strings.HasPrefix(want, "NOT"), Line: line}
