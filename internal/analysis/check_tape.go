@@ -2,26 +2,73 @@ package analysis
 
 import (
 	"fmt"
+	"maps"
 
+	"tokentape/internal/analysis/metric"
 	"tokentape/tape"
 )
 
 // tapeComplete: a footer that says the run went its whole way, and no line lost.
-func (r *run) tapeComplete(*Results) Check {
-	c := Check{Name: "tape_complete", Severity: SeverityFail, Result: ResultPass,
-		Do: "numbers cover only what is on the tape; run again and let it end"}
+func (r *run) tapeComplete() Check {
+	c := Check{Name: "tape_complete", Severity: SeverityFail, Result: ResultPass, Unit: "faults", Value: ref(float64(len(r.faults))), Limit: ref(0),
+		Do: "the numbers cover only what is on the tape; run again and let it end"}
 	switch {
 	case r.footer == nil:
-		c.Result, c.Why = ResultMiss, "incomplete run: the tape has no footer"
-	case len(r.faults) > 0:
-		c.Result, c.Why = ResultMiss, fmt.Sprintf("%d places of the tape could not be read: %s", len(r.faults), r.faults[0])
-	default:
-		switch r.footer.Reason {
-		case tape.ReasonCompleted, tape.ReasonDuration, tape.ReasonDataset:
-			c.Why = "the run ended by itself: " + r.footer.Reason
-		default:
-			c.Result, c.Why = ResultMiss, "the run was stopped: "+r.footer.Reason
+		c.Why = "incomplete run: the tape has no footer"
+	case r.footer.Reason != tape.ReasonCompleted && r.footer.Reason != tape.ReasonDuration && r.footer.Reason != tape.ReasonDataset:
+		c.Why = "the run was stopped: " + r.footer.Reason
+	case len(r.faults) == 0:
+		c.Why = "the run ended by itself: " + r.footer.Reason
+		return c
+	}
+	c.Result = ResultMiss
+	if len(r.faults) > 0 {
+		if c.Why != "" {
+			c.Why += "; "
 		}
+		c.Why += fmt.Sprintf("%s on the tape, first: %s", plural(int64(len(r.faults)), "fault"), r.faults[0])
 	}
 	return c
+}
+
+// countsAddUp: planned = ok + failed by class + cancelled + not issued, by the
+// footer and by the lines of the tape alike, and no row twice.
+func (r *run) countsAddUp(res *Results) Check {
+	c := Check{Name: "counts_add_up", Severity: SeverityFail, Result: ResultPass, Unit: "requests", Limit: ref(0),
+		Do: "lines are missing or doubled: keep the tape and report it as a fault of the tool that wrote it"}
+	n := res.Counts
+	off := n.Planned - n.OK - n.Failed - n.Cancelled - n.NotIssued
+	c.Value = ref(float64(off))
+	c.Why = fmt.Sprintf("planned %d = ok %d + failed %d + cancelled %d + not issued %d", n.Planned, n.OK, n.Failed, n.Cancelled, n.NotIssued)
+	var twice int64
+	last := int64(-1)
+	r.eachMeasured(func(_ int, q *metric.Request) {
+		if q.Seq == last {
+			twice++
+		}
+		last = q.Seq
+	})
+	switch f := r.footer; {
+	case off != 0:
+		c.Result, c.Why = ResultMiss, fmt.Sprintf("planned %d, but ok %d + failed %d + cancelled %d + not issued %d = %d", n.Planned, n.OK, n.Failed, n.Cancelled, n.NotIssued, n.Planned-off)
+	case twice > 0:
+		c.Result, c.Value, c.Why = ResultMiss, ref(float64(twice)), plural(twice, "row")+" of the plan on the tape more than once"
+	case f == nil:
+		c.Result, c.Value = ResultNone, nil
+		c.Why = fmt.Sprintf("no footer to compare with; on the tape ok %d, failed %d, cancelled %d", n.OK, n.Failed, n.Cancelled)
+	case f.OK != n.OK || f.Cancelled != n.Cancelled || !sameCounts(f.Failed, n.ByClass):
+		c.Result = ResultMiss
+		c.Why = fmt.Sprintf("the footer counts ok %d, failed %v, cancelled %d; the lines ok %d, failed %v, cancelled %d", f.OK, f.Failed, f.Cancelled, n.OK, n.ByClass, n.Cancelled)
+	}
+	return c
+}
+
+// sameCounts compares counts by class; a class with 0 equals one that is not
+// there.
+func sameCounts(a, b map[string]int64) bool {
+	a, b = maps.Clone(a), maps.Clone(b)
+	zero := func(_ string, n int64) bool { return n == 0 }
+	maps.DeleteFunc(a, zero)
+	maps.DeleteFunc(b, zero)
+	return maps.Equal(a, b)
 }

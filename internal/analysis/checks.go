@@ -1,6 +1,82 @@
 package analysis
 
-// checks are all checks of a run, in the order in which they are shown.
+import (
+	"fmt"
+	"strings"
+
+	"tokentape/internal/analysis/metric"
+)
+
+// checks are all checks of a run, in the order in which they are shown: first
+// those that decide, then notes.
 func (r *run) checks(res *Results, o Options) []Check {
-	return []Check{r.tapeComplete(res)}
+	return []Check{
+		r.tapeComplete(),
+		r.countsAddUp(res),
+		r.clientBound(res),
+		r.offeredRate(),
+		r.tokenSources(),
+		r.serverChanged(),
+		r.failures(res),
+
+		r.usageMissing(),
+		r.outputShort(),
+		r.slotWait(res),
+		r.windowSufficiency(res, o),
+		r.windowTrend(res),
+		r.cacheState(),
+		r.repeats(),
+		r.bursts(),
+		r.attempts(res),
+	}
 }
+
+// faults names each check's miss in the verdict's line.
+var faults = map[string]string{
+	"tape_complete":      "tape incomplete",
+	"counts_add_up":      "counts do not add up",
+	"client_bound":       "client-bound",
+	"offered_rate":       "sent slower than offered for our own fault",
+	"token_sources":      "token sources mixed",
+	"server_changed":     "server changed in mid-run",
+	"failures":           "too many failures",
+	"usage_missing":      "usage missing",
+	"output_short":       "output shorter than asked",
+	"slot_wait":          "requests waited for a slot",
+	"window_sufficiency": "window too small",
+	"window_trend":       "not steady",
+	"cache_state":        "cache state not observable",
+	"repeats":            "prompts repeated",
+	"bursts":             "output in bursts",
+	"attempts":           "requests sent more than once",
+}
+
+// okMeasured calls f for every ok request of the measured phase.
+func (r *run) okMeasured(f func(q *metric.Request)) {
+	r.eachMeasured(func(_ int, q *metric.Request) {
+		if q.OK {
+			f(q)
+		}
+	})
+}
+
+// share is n ÷ of; absent for none.
+func share(n, of int64) (float64, bool) {
+	if of == 0 {
+		return 0, false
+	}
+	return float64(n) / float64(of), true
+}
+
+// percent is a share as "12.3 %".
+func percent(v float64) string { return fmt.Sprintf("%.3g %%", v*100) }
+
+// plural is "1 request", "2 requests".
+func plural(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return thousands(n) + " " + noun + "s"
+}
+
+func join(s []string, sep string) string { return strings.Join(s, sep) }

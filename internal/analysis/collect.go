@@ -62,14 +62,14 @@ type run struct {
 	samples []tape.ClientSample // by time
 	starts  map[string]float64  // last process start time by scrape source and series
 	restart string              // the source whose server restarted in mid-run
-	scrapes int
 	sha256  string
 	spec    spec
 
-	arena  metric.Arena
-	reqs   []metric.Request
-	facts  []fact // of the request at the same index
-	flight *window.Flight
+	arena   metric.Arena
+	reqs    []metric.Request
+	facts   []fact // of the request at the same index
+	flight  *window.Flight
+	trended map[string][]string // trends found, by kind of window
 	// proved: the server reports cached tokens, so a missing count is a 0.
 	proved bool
 }
@@ -88,7 +88,7 @@ type fact struct {
 
 // collect makes one pass over the tape.
 func collect(src Source) (*run, error) {
-	r := &run{starts: map[string]float64{}}
+	r := &run{starts: map[string]float64{}, trended: map[string][]string{}}
 	words := interner{}
 	for {
 		rec, err := src.Next()
@@ -178,7 +178,6 @@ func (r *run) scrape(s *tape.Scrape) {
 	if !s.OK {
 		return
 	}
-	r.scrapes++
 	for name, v := range s.Series {
 		if !isStartTime(name) {
 			continue
@@ -250,10 +249,12 @@ func (r *run) windowLoad() window.Load {
 	return l
 }
 
+func (r *run) isMeasured(i int) bool { return r.reqs[i].Phase == tape.PhaseMeasure }
+
 // eachMeasured calls f for every request of the measured phase, in plan order.
 func (r *run) eachMeasured(f func(i int, q *metric.Request)) {
 	for i := range r.reqs {
-		if r.reqs[i].Phase == tape.PhaseMeasure {
+		if r.isMeasured(i) {
 			f(i, &r.reqs[i])
 		}
 	}

@@ -29,7 +29,7 @@ func (r *run) itlUpTo(cohort []int, o Options, exact int64) *Summary {
 	}
 	if most > exact {
 		h := r.histogram(cohort)
-		s := summary(h.Describe(1e6), "requests", per)
+		s := summary(h.Describe(1e6), per)
 		s.Warnings = append(s.Warnings, fmt.Sprintf("percentiles are from a histogram with at most 0.1 %% error: %s gaps are above the limit of %s; no interval", thousands(h.N()), thousands(exact)))
 		return s
 	}
@@ -40,7 +40,7 @@ func (r *run) itlUpTo(cohort []int, o Options, exact int64) *Summary {
 		ends[k] = len(xs)
 	}
 	d := stat.DescribePooled(xs, ends, !o.NoCI)
-	return summary(d, "requests", per)
+	return summary(d, per)
 }
 
 // histogram takes the cohort's gaps without keeping them.

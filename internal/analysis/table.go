@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"tokentape/internal/analysis/metric"
@@ -127,7 +128,7 @@ func (r *run) table(w window.Interval, o Options) Window {
 					xs = append(xs, v)
 				}
 			}
-			s = summary(stat.Describe(xs, !o.NoCI), "requests", 1)
+			s = summary(stat.Describe(xs, !o.NoCI), 1)
 		}
 		s.Unit, s.Source = d.unit, d.source(in, outSrc)
 		r.remark(d.key, s, w.Cohort, src)
@@ -137,6 +138,8 @@ func (r *run) table(w window.Interval, o Options) Window {
 	r.system(w, &out, o)
 	out.System.OutputTokensSource = outSrc
 	r.sufficiency(w, &out, o)
+	r.trended[w.Kind] = r.trends(w)
+	out.Warnings = append(out.Warnings, r.trended[w.Kind]...)
 	return out
 }
 
@@ -184,9 +187,9 @@ func (r *run) any(set []int, f func(*metric.Request) bool) bool {
 	return false
 }
 
-// summary turns a description into the form of results.json. unit names the
-// thing that more of would help, each giving per samples.
-func summary(d stat.Description, thing string, per float64) *Summary {
+// summary turns a description into the form of results.json. A request gives
+// per samples.
+func summary(d stat.Description, per float64) *Summary {
 	s := &Summary{N: d.N, NEff: d.NEff, Mean: d.Mean, SD: d.SD, Min: d.Min, Max: d.Max,
 		P50: d.Q[0], P75: d.Q[1], P90: d.Q[2], P95: d.Q[3], P99: d.Q[4], P999: d.Q[5], Warnings: []string{}}
 	if d.N == 0 {
@@ -204,12 +207,18 @@ func summary(d stat.Description, thing string, per float64) *Summary {
 		s.CI[name] = [2]*float64{&lo, &hi}
 	}
 	put("mean", d.MeanCI)
+	var short, more []string
 	for i, q := range stat.Quantiles {
 		put(quantileName(q), d.QCI[i])
 		if d.More[i] > 0 && q >= 900 {
-			more := int64(float64(d.More[i])/per) + 1
-			s.Warnings = append(s.Warnings, fmt.Sprintf("%s needs about %s more %s", quantileName(q), round2(more), thing))
+			short = append(short, quantileName(q))
+			more = append(more, round2(int64(math.Ceil(float64(d.More[i])/per))))
 		}
+	}
+	if len(short) == 1 {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("%s needs about %s more requests", short[0], more[0]))
+	} else if len(short) > 1 {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("%s need about %s more requests", strings.Join(short, ", "), strings.Join(more, "; ")))
 	}
 	return s
 }

@@ -23,7 +23,7 @@ func (r *run) verdict(res *Results, o Options) Verdict {
 		}
 		if c.Severity == SeverityFail {
 			v.Fit = false
-			failed = append(failed, strings.ReplaceAll(c.Name, "_", " "))
+			failed = append(failed, faults[c.Name])
 		} else {
 			notes++
 		}

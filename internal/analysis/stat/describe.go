@@ -7,7 +7,9 @@ import (
 
 // Quantiles are those of every summary, in thousandths: integers, so that no
 // rule depends on how 0.999 is rounded.
-var Quantiles = []int{500, 750, 900, 950, 990, 999}
+var Quantiles = [count]int{500, 750, 900, 950, 990, 999}
+
+const count = 6
 
 // Description is the distribution of one metric. Values that do not exist are
 // nil.
@@ -15,15 +17,15 @@ type Description struct {
 	N                  int64
 	NEff               *float64
 	Mean, SD, Min, Max *float64
-	Q                  [6]*float64 // at Quantiles
+	Q                  [count]*float64 // at Quantiles
 	// CI are 95 % intervals of the mean and of Quantiles, where the sample carries
 	// one.
 	MeanCI *[2]float64
-	QCI    [6]*[2]float64
+	QCI    [count]*[2]float64
 	// More is, for each quantile that has fewer than 10 effective samples beyond
 	// it, how many further samples it would take; 0 where there are enough. It is
 	// filled only for quantiles above the median.
-	More [6]int64
+	More [count]int64
 }
 
 // TailSamples is how many effective samples must lie beyond a quantile for it to
@@ -36,31 +38,35 @@ const TailSamples = 10
 // is expected beyond it, and interpolation would print little but the maximum
 // under another name. Its interval needs TailSamples effective samples beyond it.
 func Describe(xs []float64, ci bool) Description {
-	d := Description{N: int64(len(xs))}
-	if len(xs) == 0 {
-		return d
-	}
-	sorted := slices.Clone(xs)
-	slices.Sort(sorted)
-	d.points(xs, sorted)
-	if ci {
-		d.intervals(xs, EffectiveSize(xs))
-	} else {
+	d := points(xs)
+	switch {
+	case len(xs) == 0:
+	case ci:
+		d.intervals(xs, EffectiveSize(xs), evenly(len(xs)))
+	default:
 		d.tail(float64(len(xs)))
 	}
 	return d
 }
 
-func (d *Description) points(xs, sorted []float64) {
-	n := len(sorted)
+// points fills the values that need no order.
+func points(xs []float64) Description {
+	n := len(xs)
+	d := Description{N: int64(n)}
+	if n == 0 {
+		return d
+	}
+	sorted := slices.Clone(xs)
+	slices.Sort(sorted)
 	d.Mean = value(Mean(xs))
 	d.SD = value(SD(xs))
-	d.Min, d.Max = &sorted[0], &sorted[n-1]
+	d.Min, d.Max = value(sorted[0], true), value(sorted[n-1], true)
 	for i, q := range Quantiles {
 		if Given(int64(n), q) {
 			d.Q[i] = value(Quantile(sorted, float64(q)/1000))
 		}
 	}
+	return d
 }
 
 // Given reports whether n samples carry a value of the quantile of q

@@ -1,0 +1,140 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+
+	"tokentape/internal/analysis/metric"
+	"tokentape/tape"
+)
+
+// Limits of the client's own health.
+const (
+	lagFloorMS  = 1.0  // pacer lag p99: this or lagShare of the mean gap, whichever is larger
+	lagShare    = 0.1  //
+	cpuShare    = 0.9  // of all cores, in the mean
+	schedMS     = 10.0 // goroutine scheduling latency p99, median over the samples
+	rateShort   = 0.01 // offered_rate: share by which sends may fall behind
+	rateShortMS = 1.0  // and the time by which they must have fallen behind to count
+)
+
+// clientBound: the client itself made the numbers. It needs evidence about the
+// client: pacer lag, scheduling latency, CPU, the recorder. Bursts of output are
+// none: they are the server's or a proxy's.
+//
+// Pacer lag is judged over measured requests; in a closed loop without those of
+// the start, which are all due at once and where only the order is ours. One
+// late send alone is no pattern, whatever p99 of a small run says.
+func (r *run) clientBound(res *Results) Check {
+	c := Check{Name: "client_bound", Severity: SeverityFail, Result: ResultNone, Unit: "ms", Why: "no pacer lag and no client samples on the tape",
+		Do: "use a faster or quieter client machine, or fewer requests per second; `tokentape doctor` measures what this host can carry"}
+	var evidence, seen []string
+	lags, gap, gapOK := r.lags()
+	limit := max(lagFloorMS, lagShare*gap)
+	if p99 := quantile(lags, 0.99); p99 != nil && gapOK {
+		c.Value, c.Limit = p99, &limit
+		word := fmt.Sprintf("pacer lag p99 %.3g ms (limit %.3g ms)", *p99, limit)
+		over := 0
+		for _, lag := range lags {
+			if lag > limit {
+				over++
+			}
+		}
+		if *p99 > limit && over >= 2 {
+			evidence = append(evidence, word)
+		}
+		seen = append(seen, word)
+	}
+	if cpu, cores := res.Load.CPUMean, float64(r.header.Host.CPUs); cpu != nil && cores > 0 {
+		word := fmt.Sprintf("client CPU %.2f of %.0f cores (limit %.2f)", *cpu, cores, cpuShare*cores)
+		if *cpu > cpuShare*cores {
+			evidence = append(evidence, word)
+		}
+		seen = append(seen, word)
+	}
+	if p99 := res.Load.SchedP99MS; p99 != nil {
+		word := fmt.Sprintf("scheduling latency p99 %.3g ms (limit %.0f ms)", *p99, schedMS)
+		if *p99 > schedMS {
+			evidence = append(evidence, word)
+		}
+		seen = append(seen, word)
+	}
+	if r.footer != nil && r.footer.Reason == tape.ReasonRecorder {
+		evidence = append(evidence, "the recorder could not keep up")
+	}
+	switch {
+	case len(evidence) > 0:
+		c.Result, c.Why = ResultMiss, join(evidence, "; ")
+	case len(seen) > 0:
+		c.Result, c.Why = ResultPass, join(seen, "; ")
+	}
+	return c
+}
+
+// lags are the pacer lags to judge, in milliseconds, and the mean gap between
+// due times (open loop) or releases (closed). ok is false when there is no gap:
+// a single request has no schedule to miss.
+func (r *run) lags() (lags []float64, gap float64, ok bool) {
+	open := r.open()
+	var points span
+	skip := int64(0)
+	if !open {
+		skip = max(0, r.spec.Load.Concurrency-r.warmups())
+	}
+	r.eachMeasured(func(_ int, q *metric.Request) {
+		if open {
+			points.add(q.Due)
+		} else {
+			points.add(q.Released)
+		}
+		if skip--; skip < 0 && q.PacerLag != metric.Absent {
+			lags = append(lags, float64(q.PacerLag)/1e6)
+		}
+	})
+	gap, ok = points.gap()
+	return lags, gap, ok
+}
+
+func (r *run) warmups() int64 {
+	var n int64
+	for i := range r.reqs {
+		if r.reqs[i].Phase == tape.PhaseWarmup {
+			n++
+		}
+	}
+	return n
+}
+
+// offeredRate: in an open loop sends kept up with the times at which the load
+// rules allowed them. A full cap delays those times too; that is the server's
+// doing and no fault.
+func (r *run) offeredRate() Check {
+	c := Check{Name: "offered_rate", Severity: SeverityFail, Result: ResultNone, Unit: "share", Limit: ref(rateShort), Why: "no rate was offered: closed loop",
+		Do: "the client fell behind its own schedule: use a faster or quieter client machine, or a lower rate"}
+	if !r.open() {
+		return c
+	}
+	var ready, sent []int64
+	r.eachMeasured(func(_ int, q *metric.Request) {
+		if q.Ready != metric.Absent && q.PacerLag != metric.Absent {
+			ready = append(ready, q.Ready)
+			// Not wrote_first: a new connection's set-up is the network's.
+			sent = append(sent, q.Ready+q.PacerLag)
+		}
+	})
+	if len(ready) < 2 {
+		c.Why = "fewer than two sends"
+		return c
+	}
+	allowed, took := slices.Max(ready)-slices.Min(ready), slices.Max(sent)-slices.Min(sent)
+	short := 0.0
+	if took > 0 {
+		short = max(0, 1-float64(allowed)/float64(took))
+	}
+	c.Value, c.Result = &short, ResultPass
+	c.Why = fmt.Sprintf("sends took %.3f s where the load rules allowed %.3f s", float64(took)/1e9, float64(allowed)/1e9)
+	if short > rateShort && float64(took-allowed)/1e6 > rateShortMS {
+		c.Result = ResultMiss
+	}
+	return c
+}

@@ -1,0 +1,108 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"tokentape/internal/analysis/metric"
+)
+
+// waitShare and shortShare are what a note lets pass.
+const (
+	waitShare  = 0.01
+	shortShare = 0.01
+)
+
+// slotWait: requests were sent when due, not when a slot became free.
+func (r *run) slotWait(res *Results) Check {
+	c := Check{Name: "slot_wait", Severity: SeverityNote, Result: ResultNone, Unit: "share", Limit: ref(waitShare), Why: "no due times: closed loop",
+		Do: "the cap was full: read latencies from due beside those from release, or raise load.concurrency"}
+	v := res.Load.SlotWaitShare
+	if v == nil {
+		return c
+	}
+	c.Value, c.Result, c.Why = v, ResultPass, "no request waited for a slot"
+	if *v > 0 {
+		c.Why = fmt.Sprintf("%s of requests waited for a slot, %.3g ms in the mean, at most %.3g ms", percent(*v), *res.Load.SlotWaitMeanMS, *res.Load.SlotWaitMaxMS)
+	}
+	if *v > waitShare {
+		c.Result = ResultMiss
+	}
+	return c
+}
+
+// outputShort: responses are as long as asked. The value is Σ output ÷ Σ asked
+// where both are known.
+func (r *run) outputShort() Check {
+	c := Check{Name: "output_short", Severity: SeverityNote, Result: ResultNone, Unit: "share", Limit: ref(1 - shortShare), Why: "no request asked for a length",
+		Do: "set ignore_eos where the engine has it, or take the asked length as a limit and read output_tokens"}
+	var n, short, got, asked int64
+	r.okMeasured(func(q *metric.Request) {
+		if q.Asked == metric.Absent || q.Asked <= 0 || q.Output == metric.Absent {
+			return
+		}
+		n++
+		if q.Output < q.Asked {
+			short++
+		}
+		got, asked = got+q.Output, asked+q.Asked
+	})
+	v, ok := share(got, asked)
+	if !ok {
+		return c
+	}
+	c.Value, c.Result = &v, ResultPass
+	c.Why = fmt.Sprintf("%s of the asked output tokens came; %d of %d responses are shorter than asked", percent(v), short, n)
+	if v < 1-shortShare {
+		c.Result = ResultMiss
+	}
+	return c
+}
+
+// repeats: no prompt of the measured phase was sent before in this run.
+func (r *run) repeats() Check {
+	c := Check{Name: "repeats", Severity: SeverityNote, Result: ResultPass, Unit: "share", Limit: ref(0),
+		Do: "repeated prompts hit the prefix cache: use a dataset with as many different rows as requests"}
+	order := make([]int, 0, len(r.reqs))
+	var n, again int64
+	for i := range r.reqs {
+		if r.reqs[i].Released != metric.Absent {
+			order = append(order, i)
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(r.facts[a].content, r.facts[b].content), cmp.Compare(a, b))
+	})
+	for k, i := range order {
+		if !r.isMeasured(i) {
+			continue
+		}
+		n++
+		if k > 0 && r.facts[order[k-1]].content == r.facts[i].content {
+			again++
+		}
+	}
+	v, ok := share(again, n)
+	if !ok {
+		c.Result, c.Why = ResultNone, "no measured request was sent"
+		return c
+	}
+	c.Value, c.Why = &v, fmt.Sprintf("%d of %d measured requests sent a row of the dataset that this run had sent before", again, n)
+	if again > 0 {
+		c.Result = ResultMiss
+	}
+	return c
+}
+
+// attempts: every request was sent once.
+func (r *run) attempts(res *Results) Check {
+	again := res.Counts.Attempts - res.Counts.Issued
+	c := Check{Name: "attempts", Severity: SeverityNote, Result: ResultPass, Unit: "attempts", Value: ref(float64(again)), Limit: ref(0),
+		Why: "every request was sent once",
+		Do:  "latencies span all attempts: read the attempts' messages, or set load.attempts: 1"}
+	if again > 0 {
+		c.Result, c.Why = ResultMiss, fmt.Sprintf("%d attempts beyond the first", again)
+	}
+	return c
+}

@@ -1,0 +1,161 @@
+package analysis
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"tokentape/internal/analysis/metric"
+	"tokentape/tape"
+)
+
+// tokenSources: one kind of count in one number.
+func (r *run) tokenSources() Check {
+	c := Check{Name: "token_sources", Severity: SeverityFail, Result: ResultPass, Unit: "sources", Limit: ref(1),
+		Do: "have the server report usage on every response (stream_options.include_usage), or give target.tokenizer"}
+	in, out := map[string]int{}, map[string]int{}
+	r.okMeasured(func(q *metric.Request) {
+		if q.Input != metric.Absent {
+			in[q.InputSource]++
+		}
+		if q.Output != metric.Absent {
+			out[q.OutputSource]++
+		}
+	})
+	c.Value = ref(float64(max(len(in), len(out))))
+	switch {
+	case len(in) == 0 && len(out) == 0:
+		c.Result, c.Value, c.Why = ResultNone, nil, "no token counts"
+	case len(in) > 1 || len(out) > 1:
+		c.Result, c.Why = ResultMiss, fmt.Sprintf("output from %s; input from %s", orNone(breakdown(out)), orNone(breakdown(in)))
+	default:
+		c.Why = fmt.Sprintf("output from %s, input from %s", orNone(names(out)), orNone(names(in)))
+	}
+	return c
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "nothing"
+	}
+	return s
+}
+
+// serverChanged: the same server process from start to end, as far as its
+// metrics tell.
+func (r *run) serverChanged() Check {
+	c := Check{Name: "server_changed", Severity: SeverityFail, Result: ResultNone, Unit: "restarts", Limit: ref(0),
+		Why: "no scraped series tells when the server started",
+		Do:  "find out why the server restarted, then run again"}
+	switch {
+	case r.restart != "":
+		c.Result, c.Value, c.Why = ResultMiss, ref(1), "the start time of "+r.restart+" moved: it restarted in mid-run"
+	case len(r.starts) > 0:
+		c.Result, c.Value, c.Why = ResultPass, ref(0), "process start times did not move"
+	}
+	return c
+}
+
+// failures: the share of failures is within limits.failed_share. Cancelled
+// requests are neither.
+func (r *run) failures(res *Results) Check {
+	c := Check{Name: "failures", Severity: SeverityFail, Result: ResultPass, Unit: "share", Limit: ref(r.spec.Limits.FailedShare),
+		Do: "see the message of each class; limits.failed_share sets what is accepted"}
+	n := res.Counts
+	v, ok := share(n.Failed, n.OK+n.Failed)
+	if !ok {
+		c.Result, c.Why = ResultNone, "no measured request ended"
+		return c
+	}
+	c.Value, c.Why = &v, fmt.Sprintf("%d of %d failed", n.Failed, n.OK+n.Failed)
+	for i, class := range slices.Sorted(maps.Keys(n.ByClass)) {
+		sep := ", "
+		if i == 0 {
+			sep = ": "
+		}
+		c.Why += fmt.Sprintf("%s%s %d", sep, class, n.ByClass[class])
+	}
+	if v > r.spec.Limits.FailedShare {
+		c.Result = ResultMiss
+	}
+	return c
+}
+
+// usageMissing: every ok response carried the server's own counts.
+func (r *run) usageMissing() Check {
+	c := Check{Name: "usage_missing", Severity: SeverityNote, Result: ResultPass, Unit: "share", Limit: ref(0),
+		Do: "ask for usage (stream_options.include_usage), or check that a proxy does not drop the last event"}
+	var n, missing int64
+	r.okMeasured(func(q *metric.Request) {
+		n++
+		if q.Output == metric.Absent || q.OutputSource != tape.SourceUsage && q.OutputSource != tape.SourceEngine {
+			missing++
+		}
+	})
+	v, ok := share(missing, n)
+	if !ok {
+		c.Result, c.Why = ResultNone, "no ok request"
+		return c
+	}
+	c.Value, c.Why = &v, fmt.Sprintf("%d of %d ok responses without the server's output count", missing, n)
+	if missing > 0 {
+		c.Result = ResultMiss
+	}
+	return c
+}
+
+// bursts: output arrived event by event. More than 80 % of the token events of
+// most responses in bursts (under 1 ms apart) means a buffering proxy,
+// speculation or a stream interval: the numbers stand as measured.
+func (r *run) bursts() Check {
+	c := Check{Name: "bursts", Severity: SeverityNote, Result: ResultPass, Unit: "share", Limit: ref(0.5),
+		Do: "look for a buffering proxy, speculation or a stream interval; ITL and TTFT are those of the bursts"}
+	var n, bursty int64
+	r.okMeasured(func(q *metric.Request) {
+		if q.TokenEvents < 2 || q.Choices > 1 {
+			return
+		}
+		n++
+		if q.Short {
+			bursty++
+		}
+	})
+	v, ok := share(bursty, n)
+	if !ok {
+		c.Result, c.Why = ResultNone, "no streamed response with several token events"
+		return c
+	}
+	c.Value, c.Why = &v, fmt.Sprintf("%s of responses came mostly in bursts", percent(v))
+	if v > 0.5 {
+		c.Result = ResultMiss
+		c.Why = fmt.Sprintf("output arrived in bursts: in %s of responses more than 80 %% of token events share a read or lie under 1 ms apart", percent(v))
+	}
+	return c
+}
+
+// cacheState: whether the share of cached input was observable. What was
+// expected is not on a tape yet, so a ratio is stated, not judged.
+func (r *run) cacheState() Check {
+	c := Check{Name: "cache_state", Severity: SeverityNote, Result: ResultNone, Unit: "share",
+		Why: "the server reports no cached tokens: the state of its prefix cache is not observable",
+		Do:  "switch on cache reporting in the server (SGLang: --enable-cache-report)"}
+	var cached, input, observed, inferred int64
+	r.okMeasured(func(q *metric.Request) {
+		n, guess, ok := q.CachedTokens(r.proved)
+		if !ok || q.Input == metric.Absent {
+			return
+		}
+		cached, input = cached+n, input+q.Input
+		if guess {
+			inferred++
+		} else {
+			observed++
+		}
+	})
+	if input > 0 {
+		v := float64(cached) / float64(input)
+		c.Result, c.Value = ResultPass, &v
+		c.Why = fmt.Sprintf("%s of input tokens came from the prefix cache (observed in %d, inferred 0 in %d)", percent(v), observed, inferred)
+	}
+	return c
+}
