@@ -92,7 +92,7 @@ func (o *Options) parse(body []byte, chat bool) (*generation, *apiError) {
 		return nil, badRequest("n must be 1: this simulated server makes one choice")
 	}
 	if so := w.StreamOptions; so != nil {
-		g.usage, g.everyUse = so.IncludeUsage || so.ContinuousUsage, so.ContinuousUsage
+		g.usage, g.everyUse = so.IncludeUsage, so.IncludeUsage && so.ContinuousUsage
 	}
 	c := sim.NewCounter(o.PageSize)
 	var bad *apiError

@@ -340,14 +340,14 @@ func (e *Engine) finishDecode(l *lane, n int) {
 		}
 		k := int64(1)
 		if draft := e.cfg.TokensPerEvent - 1; draft > 0 && !s.cancelled.Load() {
-			a := accept(s.seed, s.done, draft, e.cfg.AcceptRate)
+			a := min(accept(s.seed, s.done, draft, e.cfg.AcceptRate), int(s.Len-s.done-1))
 			s.mu.Lock()
 			s.drafted += int64(draft)
 			s.accepted += int64(a)
 			s.mu.Unlock()
 			k += int64(a)
 		}
-		if !e.emit(s, l.end, min(k, s.Len-s.done)) {
+		if !e.emit(s, l.end, k) {
 			kept = append(kept, s)
 		}
 	}
