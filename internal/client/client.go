@@ -36,7 +36,9 @@ type Trace struct {
 	// GotConn is when the request got a connection, new or reused.
 	GotConn int64
 	// WroteFirst and Wrote are the returns of the writes that carried the
-	// request's first and (so far) last byte.
+	// request's first and (so far) last byte. Where the answer overtakes the
+	// return of the first write, they are the time of the answer. Wrote is after
+	// Headers when the server answered before it had the whole request.
 	WroteFirst, Wrote int64
 	// Headers is the return of the read that brought the first byte of the final
 	// response's status line; 1xx responses before it do not count.

@@ -71,6 +71,7 @@ type Mark struct {
 type flight struct {
 	mu         sync.Mutex
 	inWrite    int
+	overtaken  bool // the answer came before the first write returned
 	sent       int64
 	wroteFirst int64
 	wroteLast  int64
@@ -100,6 +101,9 @@ func (f *flight) wrote(n int, t int64) {
 	}
 	f.mu.Lock()
 	f.sent += int64(n)
+	if f.overtaken {
+		t, f.overtaken = f.wroteFirst, false
+	}
 	if f.wroteFirst < 0 {
 		f.wroteFirst = t
 	}
@@ -124,7 +128,7 @@ func (f *flight) read(p []byte, t int64) {
 	}
 	if f.wroteFirst < 0 && f.inWrite > 0 {
 		// The answer overtook the return of the write that it answers.
-		f.wroteFirst = t
+		f.wroteFirst, f.overtaken = t, true
 	}
 	if body == 0 {
 		return

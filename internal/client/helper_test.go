@@ -28,6 +28,7 @@ type rawServer struct {
 	l      *memnet.Listener
 	answer func(n int, r *http.Request, c *memnet.Conn) (keep bool) // n counts the requests of all connections from 0
 
+	wg       sync.WaitGroup
 	mu       sync.Mutex
 	requests int
 	conns    int
@@ -37,7 +38,7 @@ type rawServer struct {
 
 func serveRaw(answer func(n int, r *http.Request, c *memnet.Conn) bool) *rawServer {
 	s := &rawServer{l: memnet.Listen(), answer: answer}
-	go func() {
+	s.wg.Go(func() {
 		for {
 			c, err := s.l.Accept()
 			if err != nil {
@@ -46,10 +47,16 @@ func serveRaw(answer func(n int, r *http.Request, c *memnet.Conn) bool) *rawServ
 			s.mu.Lock()
 			s.conns++
 			s.mu.Unlock()
-			go s.serve(c.(*memnet.Conn))
+			s.wg.Go(func() { s.serve(c.(*memnet.Conn)) })
 		}
-	}()
+	})
 	return s
+}
+
+// stop waits until the last answer is written, which costs no time in a bubble.
+func (s *rawServer) stop() {
+	s.l.Close()
+	s.wg.Wait()
 }
 
 func (s *rawServer) serve(c *memnet.Conn) {
@@ -93,7 +100,7 @@ func start(t testing.TB, s *rawServer) *Client {
 	c := New(Config{Clock: clock.New(), Dial: s.l.Dial, MaxIdle: 8, Connect: 10 * time.Second})
 	t.Cleanup(func() {
 		c.Close()
-		s.l.Close()
+		s.stop()
 	})
 	return c
 }
