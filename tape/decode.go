@@ -27,6 +27,8 @@ func (c *cursor) request(r *Request) {
 			c.text(&r.Type)
 		case "seq":
 			c.int64(&r.Seq)
+		case "id":
+			c.text(&r.ID)
 		case "phase":
 			c.text((*string)(&r.Phase))
 		case "worker":
@@ -380,8 +382,12 @@ func ints[T int32 | int64](c *cursor, to *[]T) {
 	for {
 		// The quick case: digits and a comma, no more.
 		from, n := i, int64(0)
-		for i < len(b) && isDigit(b[i]) {
-			n = n*10 + int64(b[i]-'0')
+		for i < len(b) {
+			d := b[i] - '0'
+			if d > 9 {
+				break
+			}
+			n = n*10 + int64(d)
 			i++
 		}
 		if d := i - from; d > 0 && d <= digits && (d == 1 || b[from] != '0') && i+1 < len(b) && b[i] == ',' && isDigit(b[i+1]) {

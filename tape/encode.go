@@ -11,6 +11,7 @@ import (
 func appendRequest(b []byte, r *Request) []byte {
 	b = append(b, `{"type":"request"`...)
 	b = appendInt(b, `,"seq":`, r.Seq)
+	b = appendTextIf(b, `,"id":`, r.ID)
 	b = appendText(b, `,"phase":`, string(r.Phase))
 	b = appendInt(b, `,"worker":`, int64(r.Worker))
 	if r.Session.OK {

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"math"
+	"math/rand/v2"
 
 	"pgregory.net/rapid"
 )
@@ -55,7 +56,7 @@ func genRequest() *rapid.Generator[*Request] {
 		o := func() Opt[int64] { return opt.Draw(t, "opt") }
 		i := func() int64 { return num.Draw(t, "int") }
 		r := &Request{
-			Type: "request", Seq: i(), Phase: Phase(s()), Worker: int(i()), Session: genOpt(text).Draw(t, "session"), Turn: int(i()),
+			Type: "request", Seq: i(), ID: s(), Phase: Phase(s()), Worker: int(i()), Session: genOpt(text).Draw(t, "session"), Turn: int(i()),
 			Ref:  Ref{Row: i(), Offset: i(), SHA256: s()},
 			TDue: o(), TReady: o(), TReleased: o(), TConn: o(), TWroteFirst: o(), TWrote: o(), THeaders: o(),
 			TFirstEvent: o(), TFirstToken: o(), TFirstVisible: o(), TLastToken: o(), TEnd: o(),
@@ -90,9 +91,10 @@ func stream(seq int64, n int) *Request {
 	}
 	kinds := []byte{KindRole}
 	dt, tok := []int64{200_011_000 + seq}, []int64{-1}
+	jitter := rand.New(rand.NewPCG(uint64(seq), 1))
 	for i := range n {
 		kinds = append(kinds, KindContent)
-		dt = append(dt, 10_000_000+(seq*7919+int64(i)*104729)%199_999)
+		dt = append(dt, 10_000_000+jitter.Int64N(200_000))
 		tok = append(tok, int64(i+1))
 	}
 	kinds = append(kinds, KindFinish, KindUsage, KindDone)

@@ -188,8 +188,9 @@ type Ref struct {
 // Stamps and token facts are those of the last attempt, except TReleased, which
 // is that of the first: latency spans all attempts.
 type Request struct {
-	Type    string      `json:"type"` // "request"
-	Seq     int64       `json:"seq"`  // row of the plan
+	Type    string      `json:"type"`         // "request"
+	Seq     int64       `json:"seq"`          // row of the plan
+	ID      string      `json:"id,omitempty"` // sent as X-Request-Id, so that a server's log can be held beside the tape
 	Phase   Phase       `json:"phase"`
 	Worker  int         `json:"worker"`
 	Session Opt[string] `json:"session,omitzero"`

@@ -2,8 +2,8 @@ package exchange
 
 import (
 	"context"
-	"errors"
 	"io"
+	"maps"
 	"net/http"
 
 	"tokentape/internal/client"
@@ -26,7 +26,7 @@ func (e *Exchanger) Do(ctx context.Context, p *Prepared, req *tape.Request) (tex
 
 	var tr client.Trace
 	v := verdict{end: -1}
-	resp, err := e.cfg.Client.Do(w.ctx, http.MethodPost, e.cfg.URL, e.header, p.Body, &tr)
+	resp, err := e.cfg.Client.Do(w.ctx, http.MethodPost, e.cfg.URL, e.headerFor(req.ID), p.Body, &tr)
 	if err != nil {
 		v = e.broken(err, &tr)
 	} else {
@@ -47,6 +47,17 @@ func (e *Exchanger) Do(ctx context.Context, p *Prepared, req *tape.Request) (tex
 		text = x.text()
 	}
 	return text
+}
+
+// headerFor is the header of one request: the common one, with the request's id
+// unless the user sends such a header.
+func (e *Exchanger) headerFor(id string) http.Header {
+	if id == "" || e.ownID {
+		return e.header
+	}
+	h := maps.Clone(e.header)
+	h[idHeader] = []string{id}
+	return h
 }
 
 // receive reads the body of an answer with status 2xx.
@@ -76,12 +87,11 @@ func (x *flight) receive(resp *client.Response, w *watch) verdict {
 			continue
 		}
 		end := resp.Body.Last()
-		if !errors.Is(err, io.EOF) || client.Classify(err) == client.ClassCancelled {
-			end = -1
-		}
 		if err != io.EOF {
 			v := x.e.broken(err, nil)
-			v.end = end
+			if v.end = end; client.Classify(err) == client.ClassCancelled {
+				v.end = -1
+			}
 			return v
 		}
 		if end < 0 {

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -63,6 +64,7 @@ type Config struct {
 type Exchanger struct {
 	cfg     Config
 	header  http.Header
+	ownID   bool      // the user sends a request id of their own
 	flights sync.Pool // of *flight
 }
 
@@ -81,9 +83,15 @@ func New(cfg Config) *Exchanger {
 	if e.header.Get("Content-Type") == "" {
 		e.header.Set("Content-Type", "application/json")
 	}
+	for name := range e.header {
+		e.ownID = e.ownID || strings.EqualFold(name, idHeader)
+	}
 	e.flights.New = func() any { return newFlight(e) }
 	return e
 }
+
+// idHeader carries tape.Request.ID; SGLang, vLLM and most gateways log it.
+const idHeader = "X-Request-Id"
 
 // Prepared is a request that was made ahead of its time. It is read-only and may
 // be sent more than once.
@@ -105,9 +113,10 @@ func (e *Exchanger) Prepare(item workload.Item) (*Prepared, error) {
 // URL is where requests go.
 func (e *Exchanger) URL() string { return e.cfg.URL }
 
-// Show is what Do would send, for people: secrets in header values are masked.
-func (e *Exchanger) Show(p *Prepared) (method, url string, header http.Header, body []byte) {
-	header = e.header.Clone()
+// Show is what Do would send as the request with this id, for people: secrets in
+// header values are masked.
+func (e *Exchanger) Show(p *Prepared, id string) (method, url string, header http.Header, body []byte) {
+	header = e.headerFor(id).Clone()
 	for _, values := range header {
 		for i, v := range values {
 			values[i] = e.mask(v)

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"tokentape/internal/exchange"
 	"tokentape/internal/pace"
@@ -125,6 +126,7 @@ func (e *engine) release(j *job, s slot) {
 		Type: "request", Seq: j.row.Seq, Phase: j.row.Phase, Worker: s.id,
 		Ref: tape.Ref{Row: j.item.Ref.Row, Offset: j.item.Ref.Offset, SHA256: j.item.Ref.SHA256},
 	}
+	req.ID = e.cfg.Header.Run + "-" + strconv.FormatInt(j.row.Seq, 10)
 	ready := s.freedAt
 	if j.row.Due != plan.NoDue {
 		req.TDue = tape.Some(j.row.Due)
@@ -158,7 +160,7 @@ func (e *engine) serve(j *job, s slot, req *tape.Request) {
 			at.TReleased = req.AttemptLog[n-1].TEnd
 		}
 		*req = tape.Request{
-			Type: req.Type, Seq: req.Seq, Phase: req.Phase, Worker: req.Worker, Ref: req.Ref,
+			Type: req.Type, Seq: req.Seq, ID: req.ID, Phase: req.Phase, Worker: req.Worker, Ref: req.Ref,
 			TDue: req.TDue, TReady: req.TReady, TReleased: req.TReleased,
 			AttemptLog: append(req.AttemptLog, at),
 		}

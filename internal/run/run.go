@@ -129,9 +129,6 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 
 	if c := cfg.Concurrency; c > 0 {
 		e.slots = make(chan slot, c)
-		for i := range int(c) {
-			e.slots <- slot{id: i}
-		}
 	}
 
 	staged := e.stage()
@@ -146,6 +143,8 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 		Wall: wall.Format(time.RFC3339Nano), Clock: "monotonic",
 		Machine: machine, ReadStamp: "conn",
 	}
+
+	defer e.openSlots()()
 
 	e.rec = newRecorder(cfg.Tape, e.stop)
 	e.rec.put(&cfg.Header)
@@ -191,6 +190,26 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 		err = &StopError{f.Reason, f.Message}
 	}
 	return sum, err
+}
+
+// openSlots makes the places under the cap: at once, or along the ramp of a
+// closed loop. The function it returns ends a ramp that is still going on.
+func (e *engine) openSlots() (end func()) {
+	opens := e.cfg.Plan.SlotOpens()
+	var timers []*clock.Timer
+	for i := range int(e.cfg.Concurrency) {
+		if opens == nil || opens[i] == 0 {
+			e.slots <- slot{id: i}
+			continue
+		}
+		// A ramp has no due times: a slot is free from when it was opened.
+		timers = append(timers, e.clk.AfterFunc(opens[i]-e.clk.Now(), func() { e.slots <- slot{e.clk.Now(), i} }))
+	}
+	return func() {
+		for _, t := range timers {
+			t.Stop()
+		}
+	}
 }
 
 // stop ends the issuing of rows with a named reason; the first one wins. A

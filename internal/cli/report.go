@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tokentape/internal/analysis"
+	"tokentape/internal/report"
+)
+
+func (a *app) reportCommand() *cobra.Command {
+	var windows []string
+	var format, out string
+	var check bool
+	cmd := &cobra.Command{
+		Use:   "report RUN",
+		Short: "Read the tables off a tape again, without sending anything",
+		Long: `report recomputes a run from its tape alone. RUN is the run's folder or the tape
+itself. The numbers are the same, byte for byte, on any machine.`,
+		Example: `  tokentape report runs/first-run/2026-11-30T040000Z
+  tokentape report runs/first-run/2026-11-30T040000Z --window stable --format json`,
+		Args: cobra.ExactArgs(1),
+	}
+	cmd.Flags().StringSliceVar(&windows, "window", nil, "whole, stable, steady; default: those of the spec")
+	cmd.Flags().StringVar(&format, "format", "console", "console, json, csv (statistics), requests (csv, one line a request)")
+	cmd.Flags().StringVar(&out, "out", "", "write to this file, which must not exist yet; default: print")
+	cmd.Flags().BoolVar(&check, "check", false, "exit as the run did: 4 for failures, 5 when a check missed")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		view, ok := views[format]
+		if !ok {
+			return usageError(fmt.Sprintf("--format %s: unknown", format), "console, json, csv or requests")
+		}
+		for _, w := range windows {
+			switch w {
+			case "whole", "stable", "steady":
+			default:
+				return usageError(fmt.Sprintf("--window %s: unknown", w), "whole, stable or steady")
+			}
+		}
+		path, err := findTape(args[0])
+		if err != nil {
+			return err
+		}
+		res, err := analysis.AnalyseFile(path, analysis.Options{Windows: windows})
+		if err != nil {
+			return usageError(err.Error())
+		}
+		if err := a.emit(view, res, out); err != nil {
+			return err
+		}
+		if check {
+			return verdictEnding(res, res.FailedShare())
+		}
+		return nil
+	}
+	return cmd
+}
+
+type viewFunc func(w *bytes.Buffer, r *analysis.Results, o report.Options) error
+
+var views = map[string]viewFunc{
+	"console":  func(w *bytes.Buffer, r *analysis.Results, o report.Options) error { return report.Console(w, r, o) },
+	"json":     func(w *bytes.Buffer, r *analysis.Results, _ report.Options) error { return report.JSON(w, r) },
+	"csv":      func(w *bytes.Buffer, r *analysis.Results, _ report.Options) error { return report.StatsCSV(w, r) },
+	"requests": func(w *bytes.Buffer, r *analysis.Results, _ report.Options) error { return report.RequestsCSV(w, r) },
+}
+
+// emit prints a view, or writes it to a new file.
+func (a *app) emit(view viewFunc, res *analysis.Results, out string) error {
+	o := report.Options{Width: 100}
+	if out == "" {
+		o = consoleOptions(a.stdout)
+	}
+	var b bytes.Buffer
+	if err := view(&b, res, o); err != nil {
+		return &exitError{code: exitInternal, msg: err.Error()}
+	}
+	if out == "" {
+		if _, err := a.stdout.Write(b.Bytes()); err != nil {
+			return &exitError{code: exitInternal, msg: "writing the report: " + err.Error()}
+		}
+		return nil
+	}
+	err := writeNew(out, func(f *os.File) error {
+		_, err := f.Write(b.Bytes())
+		return err
+	})
+	if err != nil {
+		// The numbers are not lost for want of a place to put them.
+		a.stdout.Write(b.Bytes())
+		return usageError(err.Error(), "the report went to standard output instead; another place: --out FILE")
+	}
+	return nil
+}
+
+// findTape accepts a run's folder or the tape itself.
+func findTape(arg string) (string, error) {
+	st, err := os.Stat(arg)
+	if err != nil {
+		return "", usageError(err.Error(), "give the folder of a run, as the run printed it: runs/NAME/TIME")
+	}
+	if !st.IsDir() {
+		return arg, nil
+	}
+	var found []string
+	for _, compress := range []bool{true, false} {
+		if p := filepath.Join(arg, tapeName(compress)); fileExists(p) {
+			found = append(found, p)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		msg := fmt.Sprintf("%s holds no tape (tape.jsonl.zst)", arg)
+		if inside, _ := filepath.Glob(filepath.Join(arg, "*", "tape.jsonl*")); len(inside) > 0 {
+			return "", usageError(msg, "did you mean "+filepath.Dir(inside[len(inside)-1])+"?")
+		}
+		return "", usageError(msg, "give the folder of a run, as the run printed it: runs/NAME/TIME")
+	}
+	return "", usageError(fmt.Sprintf("%s holds two tapes: %s", arg, strings.Join(found, ", ")), "name one of them")
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,362 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"tokentape/internal/analysis"
+	"tokentape/internal/clock"
+	"tokentape/internal/observe"
+	"tokentape/internal/probe"
+	"tokentape/internal/report"
+	"tokentape/internal/run"
+	"tokentape/internal/telemetry"
+	"tokentape/tape"
+)
+
+// runOptions are the flags of run that are no field of the spec.
+type runOptions struct {
+	out    string
+	plan   string
+	json   bool
+	noLive bool
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run [spec.yaml]",
+		Short: "Send a load, record it on a tape, report",
+		Long: `run sends what the spec and the flags say (flags win), records every request on
+a tape under runs/NAME/TIME/, and prints the report read off that tape.
+
+N (--requests), C (--concurrency) and r (--rate) are three separate things: how
+many requests, how many at most in flight, how many offered per second.`,
+		Example: `  tokentape run --url 127.0.0.1:30000 --dataset data.jsonl --output-tokens 32
+  tokentape run spec.yaml --requests 640 --concurrency 90 --rate 6`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	f := addSpecFlags(cmd)
+	cmd.Flags().StringVar(&o.out, "out", "runs", "folder under which NAME/TIME/ is made")
+	cmd.Flags().StringVar(&o.plan, "plan", "", "send this plan, made by tokentape plan --out")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print results.json instead of the report")
+	cmd.Flags().BoolVar(&o.noLive, "no-live", false, "no progress while it runs")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if o.plan != "" {
+			if err := noPlanFlags(cmd); err != nil {
+				return err
+			}
+		}
+		j, err := a.prepare(args, f, o.plan)
+		if err != nil {
+			return err
+		}
+		defer j.close()
+		_, err = a.run(cmd.Context(), j, o)
+		return err
+	}
+	return cmd
+}
+
+// noPlanFlags refuses flags that a plan made earlier has decided already.
+func noPlanFlags(cmd *cobra.Command) error {
+	for _, name := range []string{"requests", "rate", "arrivals", "warmup", "seed", "repeat"} {
+		if cmd.Flags().Changed(name) {
+			return usageError(fmt.Sprintf("--%s has no effect beside --plan: the plan's rows are fixed", name),
+				"make another plan with tokentape plan --"+name+" … --out FILE")
+		}
+	}
+	return nil
+}
+
+// run is the whole way from preflight to the report. It returns the folder of
+// the run, also beside an error when there is one.
+func (a *app) run(ctx context.Context, j *job, o runOptions) (string, error) {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	pre, err := j.preflight(ctx)
+	if err != nil {
+		return "", err
+	}
+
+	clk := clock.NewPrecise()
+	dir, err := newRunDir(o.out, j.spec.Name, clk.Wall())
+	if err != nil {
+		return "", usageError(err.Error(), "another place: --out DIR")
+	}
+	if err := j.writeInputs(dir); err != nil {
+		return dir.path, usageError(err.Error(), "another place: --out DIR")
+	}
+	name := tapeName(j.spec.Record.Compress)
+	w, err := tape.Create(dir.file(name), j.spec.Record.Compress)
+	if err != nil {
+		return dir.path, usageError(err.Error(), "another place: --out DIR")
+	}
+	statement(a.stderr, j, pre, dir.path)
+
+	sum, runErr := a.drive(ctx, j, pre, clk, w, o)
+
+	res, err := analysis.AnalyseFile(dir.file(name), analysis.Options{})
+	if err != nil {
+		return dir.path, &exitError{code: exitInternal, msg: fmt.Sprintf("%s cannot be read back: %v", dir.file(name), errors.Join(err, runErr))}
+	}
+	writeErr := writeReports(dir, res)
+	if err := a.show(res, o.json); err != nil {
+		writeErr = errors.Join(writeErr, err)
+	}
+	fmt.Fprintf(a.stderr, "files: %s\n", dir.path)
+	return dir.path, j.ending(sum, res, runErr, writeErr)
+}
+
+// preflight asks the server who it is, by GETs alone, over connections of its
+// own: the first request of a run finds no connection warmed.
+func (j *job) preflight(ctx context.Context) (*probe.Result, error) {
+	c, err := j.client(clock.New())
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	pre, err := probe.Preflight(ctx, c, j.base, j.header(), j.spec.Target.Model)
+	if err != nil {
+		e := &exitError{code: exitNothing, msg: j.mask(err.Error())}
+		var pe *probe.Error
+		if errors.As(err, &pe) {
+			e.hints = []string{j.mask(pe.Hint)}
+		}
+		return nil, e
+	}
+	pre.Server.URL = j.mask(j.url())
+	return pre, nil
+}
+
+// writeInputs puts the resolved spec and the plan beside the tape. It also finds
+// out, before any load, whether the place can be written.
+func (j *job) writeInputs(dir *runDir) error {
+	if err := dir.write("spec.yaml", func(f *os.File) error {
+		_, err := f.Write(j.spec.YAML())
+		return err
+	}); err != nil {
+		return err
+	}
+	return dir.write("plan.jsonl", func(f *os.File) error { return j.plan.Write(f) })
+}
+
+func tapeName(compress bool) string {
+	if compress {
+		return "tape.jsonl.zst"
+	}
+	return "tape.jsonl"
+}
+
+// drive sends the load.
+func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.Clock, w *tape.Writer, o runOptions) (*run.Summary, error) {
+	s := j.spec
+	c, err := j.client(clk)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	var tokens atomic.Int64
+	x := j.exchanger(clk, c, pre.Server.Model, func(n int, _ int64) { tokens.Add(int64(n)) })
+
+	stop := make(chan struct{})
+	sig := make(chan os.Signal, 2)
+	signal.Notify(sig, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	defer func() { signal.Stop(sig); close(done) }()
+	go a.forwardInterrupts(sig, stop, done, s.Limits.Drain.String())
+
+	live := &observe.Live{
+		W: a.stderr, Warmup: j.plan.Warmup(), Duration: int64(s.Load.Duration), Quiet: o.noLive,
+	}
+	if f, ok := a.stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		live.Terminal = true
+		live.Width, _, _ = term.GetSize(int(f.Fd()))
+	}
+
+	cfg := run.Config{
+		Clock: clk, Plan: j.plan, Source: j.source, Exchange: x, Tape: w,
+		Header:      j.tapeHeader(pre, clk),
+		Concurrency: s.Load.Concurrency, Duration: s.Load.Duration.D(), Attempts: int(s.Load.Attempts),
+		Drain: s.Limits.Drain.D(), Tail: s.Load.Tail == "auto",
+		Tokens:  tokens.Load,
+		Publish: func(s run.Snapshot) { live.Show(liveState(s)) },
+		Stop:    stop,
+	}
+	cfg.Samplers = append(cfg.Samplers, func(ctx context.Context, gauges func() run.Gauges, emit func(any)) {
+		telemetry.Client(ctx, clk, s.Telemetry.Interval.D(), func() telemetry.Gauges { return telemetry.Gauges(gauges()) },
+			func(c *tape.ClientSample) { emit(c) })
+	})
+	if len(s.Telemetry.Metrics) > 0 {
+		mc, err := j.client(clk)
+		if err != nil {
+			return nil, err
+		}
+		defer mc.Close()
+		var sources []telemetry.Source
+		for _, m := range s.Telemetry.Metrics {
+			sources = append(sources, telemetry.Source{Name: m.Name, URL: m.URL})
+		}
+		cfg.Samplers = append(cfg.Samplers, func(ctx context.Context, _ func() run.Gauges, emit func(any)) {
+			telemetry.Scrape(ctx, clk, func(ctx context.Context, url string) ([]byte, error) {
+				got, err := mc.Get(ctx, url, j.header(), 64<<20)
+				if err != nil {
+					return nil, errors.New(j.mask(err.Error()))
+				}
+				if got.Status != 200 {
+					return nil, fmt.Errorf("status %d", got.Status)
+				}
+				return got.Body, nil
+			}, sources, s.Telemetry.Interval.D(), func(s *tape.Scrape) { emit(s) })
+		})
+	}
+	return run.Run(ctx, cfg)
+}
+
+// forwardInterrupts tells the run of Ctrl-C, and the user what it does.
+func (a *app) forwardInterrupts(sig <-chan os.Signal, stop chan<- struct{}, done <-chan struct{}, drain string) {
+	said := []string{
+		fmt.Sprintf("\nno more requests are sent; running ones get %s (interrupt again to cancel them now)\n", drain),
+		"\ncancelling what still runs\n",
+	}
+	for _, text := range said {
+		select {
+		case <-sig:
+			fmt.Fprint(a.stderr, text)
+		case <-done:
+			return
+		}
+		select {
+		case stop <- struct{}{}:
+		case <-done:
+			return
+		}
+	}
+}
+
+func liveState(s run.Snapshot) observe.State {
+	return observe.State{
+		T: s.T, Planned: s.Planned, Issued: s.Issued, Measured: s.Measured, InFlight: s.InFlight,
+		OK: s.OK, Failed: s.Failed, Cancelled: s.Cancelled, Prepared: s.Prepared, Tokens: s.Tokens,
+		Draining: s.Draining, Stopped: s.Stopped, Final: s.Final,
+	}
+}
+
+func (j *job) tapeHeader(pre *probe.Result, clk *clock.Clock) tape.Header {
+	info := j.file.Info()
+	abs, err := filepath.Abs(info.Path)
+	if err != nil {
+		abs = info.Path
+	}
+	var notes []string
+	for _, n := range append(j.notes, pre.Notes...) {
+		notes = append(notes, j.mask(n))
+	}
+	return tape.Header{
+		Type: "header", Schema: tape.Schema, Run: newRunID(clk.Wall()), Name: j.spec.Name,
+		Tool: tape.Tool{Version: versionNumber, Go: runtime.Version(), VCS: vcs()},
+		Spec: j.spec.JSON(),
+		Plan: tape.PlanRef{SHA256: j.plan.SHA256(), Rows: j.plan.Rows(), Kind: j.plan.Kind},
+		Data: tape.DataRef{Path: abs, Bytes: info.Bytes, Rows: info.Rows, SHA256: info.SHA256},
+		Host: hostFacts(), Server: pre.Server, Notes: notes,
+	}
+}
+
+// writeReports makes the files that are read off the tape.
+func writeReports(dir *runDir, res *analysis.Results) error {
+	return errors.Join(
+		dir.write("results.json", func(f *os.File) error { return report.JSON(f, res) }),
+		dir.write("report.txt", func(f *os.File) error { return report.Console(f, res, report.Options{Width: 100}) }),
+		dir.write("stats.csv", func(f *os.File) error { return report.StatsCSV(f, res) }),
+		dir.write("requests.csv", func(f *os.File) error { return report.RequestsCSV(f, res) }),
+	)
+}
+
+// show prints the report, or results.json alone.
+func (a *app) show(res *analysis.Results, asJSON bool) error {
+	if asJSON {
+		return report.JSON(a.stdout, res)
+	}
+	return report.Console(a.stdout, res, consoleOptions(a.stdout))
+}
+
+func consoleOptions(w io.Writer) report.Options {
+	o := report.Options{Width: 100}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			o.Width = width
+		}
+		_, plain := os.LookupEnv("NO_COLOR")
+		o.Color = !plain
+	}
+	return o
+}
+
+// ending decides the exit code of a run; docs/exit-codes.md.
+func (j *job) ending(sum *run.Summary, res *analysis.Results, runErr, writeErr error) error {
+	if sum == nil {
+		return runErr
+	}
+	reason := sum.Footer.Reason
+	var stopErr *run.StopError
+	switch {
+	case reason == tape.ReasonInterrupted:
+		return &exitError{code: exitInterrupted, msg: "interrupted; what had ended by then is on the tape", quiet: runErr == nil && writeErr == nil}
+	case runErr != nil && errors.As(runErr, &stopErr) && stopErr.Reason == tape.ReasonDataset:
+		return usageError(j.mask(runErr.Error()))
+	case runErr != nil:
+		return &exitError{code: exitInternal, msg: j.mask(runErr.Error())}
+	case writeErr != nil:
+		return &exitError{code: exitInternal, msg: writeErr.Error(), hints: []string{"the tape is whole: tokentape report reads the numbers off it again"}}
+	case reason == tape.ReasonRefused || reason == tape.ReasonWarmup:
+		return j.nothingMeasured(sum)
+	}
+	return verdictEnding(res, j.spec.Limits.FailedShare)
+}
+
+// nothingMeasured explains a run that its first answers ended.
+func (j *job) nothingMeasured(sum *run.Summary) error {
+	e := &exitError{code: exitNothing, msg: "nothing was measured: " + sum.Footer.Message}
+	if f := sum.FirstFailure; f != nil {
+		e.msg = fmt.Sprintf("nothing was measured: POST %s: %s: %s", j.url(), statusText(f), f.Message)
+		switch f.HTTP.Status {
+		case 401, 403:
+			e.hints = append(e.hints, "set target.api_key, for example --api-key '${API_KEY}'")
+		case 404, 405:
+			e.hints = append(e.hints, "is the path right, and does the server serve the model that was asked for? (--url, --api, --model)")
+		}
+	}
+	e.msg = j.mask(e.msg)
+	return e
+}
+
+func statusText(f *tape.Request) string {
+	if f.HTTP.Status != 0 {
+		return fmt.Sprintf("%s, status %d", f.Outcome, f.HTTP.Status)
+	}
+	return string(f.Outcome)
+}
+
+// verdictEnding is the exit code that the numbers themselves ask for.
+func verdictEnding(res *analysis.Results, failedShare float64) error {
+	c := res.Counts
+	if ended := c.OK + c.Failed; c.Failed > 0 && float64(c.Failed) > failedShare*float64(ended) {
+		return &exitError{code: exitFailures, msg: fmt.Sprintf("%d of %d requests failed; limits.failed_share allows %g %%", c.Failed, ended, failedShare*100)}
+	}
+	if !res.Verdict.Fit {
+		return &exitError{code: exitUnfit, msg: res.Verdict.Line}
+	}
+	return nil
+}

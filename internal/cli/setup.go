@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tokentape/internal/client"
+	"tokentape/internal/clock"
+	"tokentape/internal/dialect"
+	"tokentape/internal/exchange"
+	"tokentape/internal/plan"
+	"tokentape/internal/spec"
+	"tokentape/internal/workload"
+	"tokentape/internal/workload/dataset"
+	"tokentape/internal/workload/rows"
+	"tokentape/internal/workload/template"
+)
+
+// specFlags are the flags of every verb that reads a spec. Each one is a field
+// of the spec under a shorter name.
+type specFlags struct {
+	sets   []string
+	values map[string]*string
+	cmd    *cobra.Command
+}
+
+var specFlagPaths = []struct{ flag, path, help string }{
+	{"url", "target.url", "server: host:port, or any form of its base or endpoint URL"},
+	{"api", "target.api", "dialect: openai-chat, openai-completions"},
+	{"model", "target.model", "model id; default: the only one the server lists"},
+	{"api-key", "target.api_key", "sent as a bearer token; never written down"},
+	{"dataset", "workload.dataset.path", "rows to send, JSONL"},
+	{"template", "workload.template", "prompt of a row, fields in braces (default {question})"},
+	{"output-tokens", "workload.output_tokens", "max_tokens of every request"},
+	{"repeat", "workload.repeat", "none, or cycle: use rows again when they run out"},
+	{"requests", "load.requests", "N: how many requests are measured"},
+	{"concurrency", "load.concurrency", "C: how many may be in flight at once"},
+	{"rate", "load.rate", "r: requests offered per second; none: a closed loop"},
+	{"arrivals", "load.arrivals", "spacing at that rate: constant, poisson, gamma"},
+	{"duration", "load.duration", "stop issuing after this time, e.g. 60s"},
+	{"warmup", "load.warmup", "requests sent first and not measured"},
+	{"attempts", "load.attempts", "tries per request; 1 sends once"},
+	{"seed", "seeds.run", "seed of everything random"},
+	{"name", "name", "name of the run and of its folder"},
+}
+
+func addSpecFlags(cmd *cobra.Command) *specFlags {
+	f := &specFlags{values: map[string]*string{}, cmd: cmd}
+	for _, s := range specFlagPaths {
+		f.values[s.flag] = cmd.Flags().String(s.flag, "", s.help)
+	}
+	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "any field of the spec: path=value (may be given more than once)")
+	return f
+}
+
+// assignments are the flags that were given, as the spec takes them.
+func (f *specFlags) assignments() ([]spec.Set, error) {
+	var sets []spec.Set
+	for _, s := range specFlagPaths {
+		if f.cmd.Flags().Changed(s.flag) {
+			sets = append(sets, spec.Set{Path: s.path, Value: *f.values[s.flag], Origin: "--" + s.flag})
+		}
+	}
+	for _, kv := range f.sets {
+		path, value, ok := strings.Cut(kv, "=")
+		if !ok {
+			return nil, usageError(fmt.Sprintf("--set %s: there is no =", kv), "write --set load.requests=640")
+		}
+		sets = append(sets, spec.Set{Path: strings.TrimSpace(path), Value: value, Origin: "--set " + path})
+	}
+	return sets, nil
+}
+
+// job is a spec with everything that can be made of it before a server is asked.
+type job struct {
+	spec    *spec.Spec
+	base    spec.Base
+	dialect dialect.Dialect
+	file    *dataset.File
+	source  workload.Source
+	plan    *plan.Plan
+	notes   []string
+}
+
+func (j *job) close() {
+	if j.file != nil {
+		j.file.Close()
+	}
+}
+
+// loadSpec reads and checks the spec. Warnings are returned, errors end it.
+func (a *app) loadSpec(args []string, f *specFlags) (*spec.Spec, []string, error) {
+	sets, err := f.assignments()
+	if err != nil {
+		return nil, nil, err
+	}
+	path := ""
+	if len(args) > 0 {
+		path = args[0]
+	}
+	s, issues := spec.Read(path, a.env, sets)
+	var errs, notes []string
+	for _, i := range issues {
+		if i.Warning {
+			notes = append(notes, i.Error())
+		} else {
+			errs = append(errs, i.Format())
+		}
+	}
+	if len(errs) > 0 {
+		return nil, nil, &exitError{code: exitUsage, msg: strings.Join(errs, "\n")}
+	}
+	return s, notes, nil
+}
+
+// prepare makes a job: spec, dataset, plan. Every row is checked here, so that
+// nothing is sent when a later one could not be.
+func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error) {
+	s, notes, err := a.loadSpec(args, f)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{spec: s, notes: notes}
+	ok := false
+	defer func() {
+		if !ok {
+			j.close()
+		}
+	}()
+	if j.dialect, err = dialect.Get(s.Target.API); err != nil {
+		return nil, usageError(err.Error())
+	}
+	if s.Target.URL == "" {
+		return nil, usageError("no server: target.url is not set", "tokentape run --url 127.0.0.1:30000 …", "no server at hand? tokentape sim starts a simulated one")
+	}
+	base, urlNotes, err := spec.ResolveURL(s.Target.URL, j.dialect.Path())
+	if err != nil {
+		return nil, usageError(err.Error())
+	}
+	j.base = base
+	j.notes = append(j.notes, urlNotes...)
+
+	if s.Workload.Dataset.Path == "" {
+		return nil, usageError("nothing to ask: workload.dataset.path is not set", `a JSONL file with one {"question": "…"} a line: --dataset data.jsonl`)
+	}
+	if j.file, err = dataset.Open(s.Workload.Dataset.Path, s.Workload.Dataset.Format); err != nil {
+		return nil, usageError(err.Error())
+	}
+	tmpl, err := template.Parse(s.Workload.Template)
+	if err != nil {
+		return nil, usageError("workload.template: " + err.Error())
+	}
+	source, err := rows.New(j.file, tmpl, s.Workload.System)
+	if err != nil {
+		return nil, usageError(err.Error())
+	}
+	j.source = source
+	j.notes = append(j.notes, source.Notes()...)
+	if planFile != "" {
+		j.plan, err = readPlan(planFile, j)
+	} else {
+		j.plan, err = plan.Make(s.Load, s.Workload.OutputTokens, j.file.Len(), s.Workload.Repeat, s.Workload.Order, s.Seeds)
+	}
+	if err != nil {
+		return nil, usageError(err.Error())
+	}
+	j.plan.DatasetSHA256 = j.file.Info().SHA256
+	if n := j.plan.Repeats(); n != 0 {
+		j.notes = append(j.notes, repeatsNote(n))
+	}
+	ok = true
+	return j, nil
+}
+
+func repeatsNote(n int64) string {
+	if n < 0 {
+		return "dataset rows are sent again when they run out; a repeated prompt can hit the server's prefix cache"
+	}
+	return fmt.Sprintf("%d requests send a dataset row that was sent before; they can hit the server's prefix cache", n)
+}
+
+func readPlan(path string, j *job) (*plan.Plan, error) {
+	p, err := plan.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if sum := j.file.Info().SHA256; p.DatasetSHA256 != "" && p.DatasetSHA256 != sum {
+		return nil, fmt.Errorf("%s was made for another dataset (sha256 %.12s…) than %s (sha256 %.12s…)",
+			path, p.DatasetSHA256, j.spec.Workload.Dataset.Path, sum)
+	}
+	return p, nil
+}
+
+// header is what every request to the server carries besides its own fields.
+func (j *job) header() http.Header {
+	h := http.Header{}
+	if k := j.spec.Target.APIKey; k != "" {
+		h.Set("Authorization", "Bearer "+k)
+	}
+	for k, v := range j.spec.Target.Headers {
+		h[k] = []string{v} // spelt as the user spelt it
+	}
+	return h
+}
+
+func (j *job) url() string { return j.base.Join(j.dialect.Path()) }
+
+func (j *job) client(clk *clock.Clock) (*client.Client, error) {
+	s := j.spec
+	cfg := client.Config{
+		Clock: clk, Insecure: s.Target.Insecure,
+		MaxIdle: int(max(s.Load.Concurrency, 64)), IdleTimeout: s.Limits.KeepAlive.D(), Connect: s.Limits.Connect.D(),
+	}
+	if s.Load.Concurrency == 0 {
+		cfg.MaxIdle = 4096 // an open loop without a cap can have any number in flight
+	}
+	if s.Target.CAFile != "" {
+		pool, err := client.LoadCAs(s.Target.CAFile)
+		if err != nil {
+			return nil, usageError(err.Error())
+		}
+		cfg.RootCAs = pool
+	}
+	return client.New(cfg), nil
+}
+
+func (j *job) exchanger(clk *clock.Clock, c *client.Client, model string, onTokens func(n int, t int64)) *exchange.Exchanger {
+	s := j.spec
+	return exchange.New(exchange.Config{
+		Client: c, Dialect: j.dialect, Clock: clk, URL: j.url(), Header: j.header(),
+		Options: dialect.Options{Model: model, Stream: s.Workload.Stream, OutputLen: s.Workload.OutputTokens, Sampling: s.Workload.Sampling},
+		Limits:  exchange.Limits{FirstToken: s.Limits.FirstToken.D(), Idle: s.Limits.Idle.D(), Total: s.Limits.Total.D()},
+		Output:  s.Record.Output, Secrets: s.Secrets(), OnTokens: onTokens,
+	})
+}
+
+// mask replaces every secret of the spec in a text.
+func (j *job) mask(text string) string {
+	secrets := slices.Clone(j.spec.Secrets())
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	for _, s := range secrets {
+		if s != "" {
+			text = strings.ReplaceAll(text, s, "***")
+		}
+	}
+	return text
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"tokentape/internal/probe"
+	"tokentape/internal/spec"
+)
+
+// statement says, before the first request, what will be sent.
+func statement(w io.Writer, j *job, pre *probe.Result, dir string) {
+	s := j.spec
+	line := func(label, format string, args ...any) {
+		fmt.Fprintf(w, "  %-9s %s\n", label, j.mask(fmt.Sprintf(format, args...)))
+	}
+	fmt.Fprintln(w, "will send")
+	line("to", "POST %s (%s)", j.url(), s.Target.API)
+	line("model", "%s%s", pre.Server.Model, engineNote(pre))
+	info := j.file.Info()
+	line("rows", "%s: %d rows, sha256 %.12s…, template %q", info.Path, info.Rows, info.SHA256, s.Workload.Template)
+	line("output", "%s", outputNote(s))
+	line("load", "%s", j.plan)
+	line("N, C, r", "%s", threeThings(s))
+	line("limits", "%s", limitsNote(s))
+	line("seed", "%d", s.Seeds.Run)
+	if dir != "" {
+		line("files", "%s", dir)
+	}
+	for _, n := range append(j.notes, pre.Notes...) {
+		line("note", "%s", n)
+	}
+}
+
+func engineNote(pre *probe.Result) string {
+	if pre.Server.Engine == "" {
+		return ""
+	}
+	return fmt.Sprintf(" on %s", strings.TrimSpace(pre.Server.Engine+" "+pre.Server.Version))
+}
+
+func outputNote(s *spec.Spec) string {
+	if s.Workload.OutputTokens == 0 {
+		return "as long as the row or the server decides"
+	}
+	return fmt.Sprintf("max_tokens %d, %s", s.Workload.OutputTokens, streamNote(s))
+}
+
+func streamNote(s *spec.Spec) string {
+	if s.Workload.Stream {
+		return "streamed"
+	}
+	return "not streamed: no TTFT, TPOT or ITL"
+}
+
+func threeThings(s *spec.Spec) string {
+	n, c, r := "bound by time", "no cap", "closed loop"
+	if s.Load.Requests > 0 {
+		n = fmt.Sprint(s.Load.Requests)
+	}
+	if s.Load.Concurrency > 0 {
+		c = fmt.Sprint(s.Load.Concurrency)
+	}
+	if s.Load.Rate > 0 {
+		r = fmt.Sprintf("%g/s", s.Load.Rate)
+	}
+	return fmt.Sprintf("N %s · C %s · r %s", n, c, r)
+}
+
+func limitsNote(s *spec.Spec) string {
+	show := func(name string, d spec.Duration) string {
+		if d == 0 {
+			return name + " none"
+		}
+		return name + " " + d.String()
+	}
+	l := s.Limits
+	return strings.Join([]string{show("connect", l.Connect), show("first token", l.FirstToken), show("silence", l.Idle), show("total", l.Total)}, " · ")
+}
