@@ -24,12 +24,16 @@ func BenchmarkWrite(b *testing.B) {
 			var n counter
 			w := NewWriter(&n, c.compress)
 			_ = w.Write(&Header{})
-			r := stream(1, benchTokens)
+			var pool [64]*Request
+			for i := range pool {
+				pool[i] = stream(int64(i), benchTokens)
+			}
+			r, i := pool[0], 0
 			for b.Loop() {
-				r.Seq++
-				if err := w.Write(r); err != nil {
+				if err := w.Write(pool[i%len(pool)]); err != nil {
 					b.Fatal(err)
 				}
+				i++
 			}
 			_ = w.Close()
 			perEvent(b, len(r.Events.DT))
@@ -49,7 +53,7 @@ func BenchmarkRead(b *testing.B) {
 		tokens   int
 	}{{"plain", false, benchTokens}, {"zstd", true, benchTokens}, {"zstd-32-tokens", true, 32}} {
 		b.Run(c.name, func(b *testing.B) {
-			const requests = 500
+			const requests = 200
 			var buf bytes.Buffer
 			w := NewWriter(&buf, c.compress)
 			_ = w.Write(&Header{})

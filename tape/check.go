@@ -99,27 +99,50 @@ func (r *Request) checkEvents() error {
 	if !r.TWroteFirst.OK {
 		return fmt.Errorf("events without t_wrote_first have no time")
 	}
-	first, last := Opt[int64]{}, Opt[int64]{}
-	for i, ev := range e.All(r.TWroteFirst.V) {
-		if e.DT[i] < 0 {
-			return fmt.Errorf("events: dt[%d] is %d, below 0", i, e.DT[i])
-		}
-		if ev.Tok < -1 || ev.Choice < 0 {
-			return fmt.Errorf("events: tok %d, choice %d at entry %d", ev.Tok, ev.Choice, i)
-		}
-		if i == 0 && r.TFirstEvent.OK && r.TFirstEvent.V != ev.T {
-			return fmt.Errorf("t_first_event %d, but the first event is at %d", r.TFirstEvent.V, ev.T)
-		}
-		if IsToken(ev.Kind) {
-			if !first.OK {
-				first = Some(ev.T)
-			}
-			last = Some(ev.T)
+	for i, dt := range e.DT {
+		if dt < 0 {
+			return fmt.Errorf("events: dt[%d] is %d, below 0", i, dt)
 		}
 	}
+	for i, tok := range e.Tok {
+		if tok < -1 {
+			return fmt.Errorf("events: tok[%d] is %d, below -1", i, tok)
+		}
+	}
+	for i, choice := range e.Choice {
+		if choice < 0 {
+			return fmt.Errorf("events: choice[%d] is %d, below 0", i, choice)
+		}
+	}
+	if t := r.TWroteFirst.V + e.DT[0]; r.TFirstEvent.OK && r.TFirstEvent.V != t {
+		return fmt.Errorf("t_first_event %d, but the first event is at %d", r.TFirstEvent.V, t)
+	}
+	first, last := e.tokenTimes(r.TWroteFirst.V)
 	if first != r.TFirstToken || last != r.TLastToken {
 		return fmt.Errorf("t_first_token %v and t_last_token %v, but the events say %v and %v",
 			r.TFirstToken, r.TLastToken, first, last)
 	}
 	return nil
+}
+
+// tokenTimes is the time of the first and of the last token event, run by run
+// because every request that is read passes here. Kind must fit DT.
+func (e *Events) tokenTimes(t int64) (first, last Opt[int64]) {
+	i := 0
+	for letter, n := range runs(e.Kind) {
+		if n == 0 {
+			continue
+		}
+		if IsToken(letter) && !first.OK {
+			first = Some(t + e.DT[i])
+		}
+		for _, dt := range e.DT[i : i+n] {
+			t += dt
+		}
+		i += n
+		if IsToken(letter) {
+			last = Some(t)
+		}
+	}
+	return first, last
 }
