@@ -268,7 +268,7 @@ func steady(reqs []metric.Request, l Load) Interval {
 	median, _ := stat.Quantile(e2e, 0.5)
 	p95, _ := stat.Quantile(e2e, 0.95)
 
-	anchor, what := first, "first release"
+	anchor, what := int64(math.MinInt64), ""
 	later := func(t int64, name string) {
 		if t > anchor {
 			anchor, what = t, name
@@ -284,6 +284,9 @@ func steady(reqs []metric.Request, l Load) Interval {
 	}
 	if warm != math.MinInt64 {
 		later(warm, "last warm-up release")
+	}
+	if what == "" {
+		anchor, what = first, "first release"
 	}
 	w.From = anchor + int64(math.Round(median))
 	w.To = last
