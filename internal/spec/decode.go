@@ -1,9 +1,11 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -119,8 +121,8 @@ func (d *decoder) value(n ast.Node, v reflect.Value, path string) {
 		if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.String {
 			hint = fmt.Sprintf("write [%s]", clip(sc.text))
 		}
-		if path == "" {
-			needed, hint = "keys such as target:, workload: and load:", ""
+		if first := keysOf(v.Type()); len(first) > 0 && (first[0] == "path" || first[0] == "url") {
+			hint = fmt.Sprintf("write {%s: %s}", first[0], clip(sc.raw))
 		}
 		d.add(d.node(n).issue(path, hint, "%s is needed, not %q", needed, clip(d.shown(sc, path))))
 		return
@@ -264,11 +266,15 @@ func (d *decoder) anyScalar(sc scalar, at place, path string) (any, bool) {
 	if !sc.plain {
 		return sc.text, true
 	}
-	switch sc.text {
-	case "", "null", "~":
+	if sc.text == "" || sc.text == "null" || sc.text == "~" || sc.kind == ast.NullType {
 		return nil, true
-	case "true", "false":
-		return sc.text == "true", true
+	}
+	if b, ok := parseBool(sc.text); ok {
+		return b, true
+	}
+	if leadingZero.MatchString(sc.text) {
+		d.add(at.issue(path, fmt.Sprintf("write it without, or %q in quotes", clip(sc.text)), "%s is a number with a leading zero", clip(sc.text)))
+		return nil, false
 	}
 	if i, err := strconv.ParseInt(sc.text, 10, 64); err == nil {
 		return i, true
@@ -278,9 +284,30 @@ func (d *decoder) anyScalar(sc scalar, at place, path string) (any, bool) {
 			d.add(at.issue(path, "", "%s is not a finite number", clip(d.shown(sc, path))))
 			return nil, false
 		}
+		if strings.Trim(sc.text, "+-0123456789") == "" {
+			d.add(at.issue(path, "", "%s is too large", clip(d.shown(sc, path))))
+			return nil, false
+		}
 		return f, true
 	}
+	if sc.kind == ast.IntegerType || sc.kind == ast.FloatType {
+		d.add(at.issue(path, fmt.Sprintf("write it in decimal, or %q in quotes", clip(sc.text)), "%s is a number that JSON cannot say", clip(sc.text)))
+		return nil, false
+	}
 	return sc.text, true
+}
+
+// leadingZero marks 010, which is eight to some readers of YAML and ten to others.
+var leadingZero = regexp.MustCompile(`^[+-]?0[0-9]`)
+
+func parseBool(s string) (value, ok bool) {
+	switch s {
+	case "true", "True", "TRUE":
+		return true, true
+	case "false", "False", "FALSE":
+		return false, true
+	}
+	return false, false
 }
 
 // parseFloat reads what YAML calls a number, and no Go extras such as 0x1p2, 1_0
@@ -293,7 +320,7 @@ func parseFloat(s string) (float64, bool) {
 	case ".inf", "inf", "infinity":
 		return math.Inf(1), true
 	}
-	if t == "" || strings.Trim(t, "0123456789.e+-") != "" {
+	if t == "" || leadingZero.MatchString(s) || strings.Trim(t, "0123456789.e+-") != "" {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(s, 64)
@@ -360,11 +387,12 @@ func (d *decoder) scalar(sc scalar, at place, v reflect.Value, path string) {
 		}
 		v.SetInt(int64(dur))
 	case v.Kind() == reflect.Bool:
-		if text != "true" && text != "false" {
+		b, ok := parseBool(text)
+		if !ok {
 			bad("%q is not true or false", shown)
 			return
 		}
-		v.SetBool(text == "true")
+		v.SetBool(b)
 	default:
 		if !d.number(text, shown, v, needed, bad) {
 			return
@@ -439,7 +467,7 @@ func shapeOf(v reflect.Value, path string) (needed, hint string) {
 	case reflect.Map:
 		return "a map", fmt.Sprintf("such as %s: {name: value}", last)
 	}
-	return "a map of settings", "keys of " + path + ": " + strings.Join(keysOf(t), ", ")
+	return "a map of settings", "keys of " + cmp.Or(path, "a spec") + ": " + strings.Join(keysOf(t), ", ")
 }
 
 func clip(s string) string {

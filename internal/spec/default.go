@@ -83,6 +83,7 @@ func (s *Spec) resolve(file string) {
 	if d := &s.Devices; d.Total == 0 && d.Prefill <= math.MaxInt64-d.Decode {
 		d.Total = d.Prefill + d.Decode
 	}
+	s.resolveMetrics()
 	s.moveUserinfo()
 }
 

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -39,13 +40,14 @@ var otherNames = map[string]string{
 
 func (d *decoder) unknownKey(at place, section, key string) {
 	s := suggest(section, key)
-	at.secret = looksSecret(key) || s != "" && looksSecret(s[strings.LastIndexByte(s, '.')+1:])
+	_, meant := split(s)
+	at.secret = looksSecret(cmp.Or(meant, key))
 	where := ""
 	if s == "" {
 		if keys := keysAt(section); len(keys) > 0 {
 			where = "known here: " + strings.Join(keys, ", ")
 		}
-	} else if parent, last := split(s); parent == section && at.origin == "" {
+	} else if parent, last := split(s); parent == noIndex(section) && at.origin == "" {
 		where = fmt.Sprintf("did you mean %s?", last)
 	} else if last == key && at.origin == "" {
 		where = fmt.Sprintf("it belongs under %s: %s", parent, s)
@@ -53,6 +55,12 @@ func (d *decoder) unknownKey(at place, section, key string) {
 		where = fmt.Sprintf("did you mean %s?", s)
 	}
 	d.add(at.issue(join(section, key), where, "unknown key"))
+}
+
+// noIndex drops a list's index: telemetry.metrics[0] is telemetry.metrics.
+func noIndex(path string) string {
+	path, _, _ = strings.Cut(path, "[")
+	return path
 }
 
 func split(path string) (parent, last string) {
@@ -65,10 +73,7 @@ func split(path string) (parent, last string) {
 
 // suggest is the path that a mistyped key most likely meant, or "".
 func suggest(section, key string) string {
-	section = strings.TrimSuffix(section, "[]")
-	if i := strings.IndexByte(section, '['); i >= 0 {
-		section = section[:i]
-	}
+	section = noIndex(section)
 	norm := strings.ToLower(strings.ReplaceAll(key, "-", "_"))
 	paths := allPaths()
 	for _, p := range paths {
@@ -81,10 +86,15 @@ func suggest(section, key string) string {
 			return p
 		}
 	}
-	if p := nearest(paths, norm, func(parent string) bool { return parent == section }); p != "" {
+	if p := otherNames[norm]; p != "" {
 		return p
 	}
-	if p := otherNames[norm]; p != "" {
+	for _, p := range paths {
+		if parent, last := split(p); parent == section && len(norm) > 2 && strings.HasPrefix(last, norm+"_") {
+			return p
+		}
+	}
+	if p := nearest(paths, norm, func(parent string) bool { return parent == section }); p != "" {
 		return p
 	}
 	return nearest(paths, norm, func(string) bool { return true })
@@ -163,10 +173,9 @@ func keysOf(t reflect.Type) []string {
 	return out
 }
 
-// keysAt are the keys of a section; a path that leads nowhere has those of the
-// nearest section above it.
+// keysAt are the keys of a section.
 func keysAt(section string) []string {
-	section, _, _ = strings.Cut(section, "[")
+	section = noIndex(section)
 	var out []string
 	for _, p := range allPaths() {
 		if parent, last := split(p); parent == section {

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -49,11 +52,36 @@ func Read(path string, env func(string) (string, bool), sets []Set) (*Spec, []Is
 	s := d.spec
 	s.from = d.from
 	s.resolve(path)
-	if Failed(d.issues) {
-		// Rules about fields side by side would blame what is only misspelt.
-		return s, append(d.issues, s.checkFields()...)
+	issues := d.issues
+	if len(issues) == 0 {
+		issues = s.Validate()
+	} else {
+		// Rules about fields side by side would blame what is only misspelt, and a
+		// field that could not be read still has its default.
+		issues = appendNew(issues, s.checkFields())
 	}
-	return s, append(d.issues, s.Validate()...)
+	slices.SortStableFunc(issues, func(a, b Issue) int {
+		return cmp.Or(strings.Compare(a.Origin, b.Origin), a.Line-b.Line, a.Col-b.Col)
+	})
+	return s, issues
+}
+
+// appendNew adds the issues of more whose field, or a part of it, has none in
+// issues yet: one mistake is named once.
+func appendNew(issues, more []Issue) []Issue {
+	known := slices.Clone(issues)
+	for _, is := range more {
+		if !slices.ContainsFunc(known, func(k Issue) bool { return within(k.Field, is.Field) }) {
+			issues = append(issues, is)
+		}
+	}
+	return issues
+}
+
+// within reports whether path is field or something in it.
+func within(path, field string) bool {
+	rest, ok := strings.CutPrefix(path, field)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // file decodes a whole file over the defaults.
@@ -171,6 +199,10 @@ func depth(src []byte) int {
 	return most
 }
 
+// flowVariable finds a bare variable inside brackets, where YAML has no place
+// for its braces.
+var flowVariable = regexp.MustCompile(`[\[{,].*[:,\[{ ]\$\{`)
+
 func (d *decoder) syntax(err error) {
 	var ye yaml.Error
 	if !errors.As(err, &ye) {
@@ -187,8 +219,11 @@ func (d *decoder) syntax(err error) {
 	switch {
 	case strings.Contains(message, "tab") || strings.HasPrefix(strings.TrimLeft(at.text, " "), "\t"):
 		message, hint = "a tab in the indentation", "YAML indents with spaces"
-	case strings.Contains(at.text, "${") && strings.ContainsAny(at.text, "[{") && strings.Contains(message, "flow"),
-		strings.Contains(at.text, ": {") && strings.Contains(at.text, "${"):
+	case len(d.lines) > 1 && strings.HasPrefix(d.lines[0], "{") && strings.HasPrefix(d.lines[1], "{"):
+		message, hint = "one JSON object a line", "is it the dataset? give it as --dataset "+d.name
+	case strings.Contains(message, "not allowed in this context"):
+		message, hint = "this does not go on from the line above", "keys of one section begin in one column"
+	case flowVariable.MatchString(at.text):
 		hint = `inside [ ] and { } a variable needs quotes: "${VAR}"`
 	}
 	d.add(at.issue("", hint, "not YAML: %s", message))
@@ -233,6 +268,10 @@ func (d *decoder) set(set Set) {
 		at.origin = "--set " + set.Path
 	}
 	path := strings.TrimSpace(set.Path)
+	if !utf8.ValidString(path) || !utf8.ValidString(set.Value) {
+		d.add(at.issue("", "", "the value is not UTF-8"))
+		return
+	}
 	v, ok := reach(reflect.ValueOf(d.spec).Elem(), path)
 	if !ok {
 		if head, _, more := strings.Cut(path, "."); more && head == "workload" && strings.HasPrefix(path, "workload.sampling.") {
@@ -242,7 +281,9 @@ func (d *decoder) set(set Set) {
 		if name, found := strings.CutPrefix(path, "target.headers."); found && name != "" {
 			headers := map[string]string{}
 			for k, v := range d.spec.Target.Headers {
-				headers[k] = v
+				if !strings.EqualFold(k, name) {
+					headers[k] = v
+				}
 			}
 			headers[name] = set.Value
 			d.spec.Target.Headers = headers
@@ -318,8 +359,8 @@ func (d *decoder) setSampling(at place, path, value string) {
 
 // parseValue reads one YAML value from a flag.
 func parseValue(text string) (ast.Node, error) {
-	if !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0 {
-		return nil, errors.New("not UTF-8")
+	if strings.IndexByte(text, 0) >= 0 {
+		return nil, errors.New("a zero byte")
 	}
 	f, err := parse([]byte(text))
 	if err != nil {
@@ -329,6 +370,18 @@ func parseValue(text string) (ast.Node, error) {
 		return nil, errors.New("not one value")
 	}
 	return f.Docs[0].Body, nil
+}
+
+// resolveMetrics makes the endpoints' URLs whole and gives the nameless the name
+// of their host.
+func (s *Spec) resolveMetrics() {
+	for i := range s.Telemetry.Metrics {
+		m := &s.Telemetry.Metrics[i]
+		if full, u, err := metricsURL(m.URL); err == nil {
+			m.URL = full
+			m.Name = cmp.Or(m.Name, u.Host)
+		}
+	}
 }
 
 // metricsURL is the address of a Prometheus endpoint as it is fetched: http

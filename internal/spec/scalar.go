@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
@@ -53,6 +54,10 @@ func (d *decoder) readScalar(n ast.Node, path string) (scalar, bool) {
 		is.unset = err.unset
 		d.add(is)
 		return sc, true
+	}
+	if !utf8.ValidString(text) {
+		sc.failed = true
+		d.add(d.node(n).issue(path, "", "%s fills in bytes that are not UTF-8", clip(sc.raw)))
 	}
 	sc.text, sc.variable = text, used
 	return sc, true

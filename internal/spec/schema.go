@@ -48,7 +48,9 @@ func Schema() []byte {
 	}
 	s := r.Reflect(&Spec{})
 	s.Title = "tokentape spec"
-	describe(s, reflect.ValueOf(Default()).Elem(), "", choices())
+	s.Description = "What tokentape is asked to do: of which server, with what, under what load."
+	m := schemaMaker{choices(), comments}
+	m.describe(s, reflect.ValueOf(Default()).Elem(), "")
 	b, err := json.MarshalIndent(s, "", "  ")
 	if err != nil { // a schema made of our own types always encodes
 		panic(err)
@@ -56,47 +58,57 @@ func Schema() []byte {
 	return append(b, '\n')
 }
 
+type schemaMaker struct {
+	choice   map[string][]string
+	comments map[string]string
+}
+
 // describe adds choices, defaults and the forms that only this format knows.
-func describe(s *jsonschema.Schema, def reflect.Value, path string, choice map[string][]string) {
+func (m schemaMaker) describe(s *jsonschema.Schema, def reflect.Value, path string) {
 	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
-		full := join(path, p.Key)
-		f, ok := field(def, p.Key)
-		if !ok {
-			continue
+		if f, ok := field(def, p.Key); ok {
+			p.Value = m.refine(p.Value, f, join(path, p.Key))
 		}
-		p.Value = refine(p.Value, f, full, choice)
 	}
 }
 
-func refine(s *jsonschema.Schema, f reflect.Value, path string, choice map[string][]string) *jsonschema.Schema {
+func (m schemaMaker) refine(s *jsonschema.Schema, f reflect.Value, path string) *jsonschema.Schema {
 	if !f.IsZero() && (scalarKind(f) || f.Kind() == reflect.Slice) {
 		s.Default = f.Interface()
 	}
-	kind := f.Type()
-	if kind.Kind() == reflect.Pointer {
-		kind = kind.Elem()
+	t := f.Type()
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
 	}
-	switch {
-	case kind == reflect.TypeFor[Duration]():
-	case kind == reflect.TypeFor[Devices]():
-		describe(s, f, path, choice)
-		text := s.Description
-		s.Description = ""
-		return &jsonschema.Schema{Description: text, AnyOf: []*jsonschema.Schema{count(&jsonschema.Schema{Type: "integer"}), fromEnv(), s}}
-	case kind.Kind() == reflect.Struct:
-		describe(s, f, path, choice)
-	case kind.Kind() == reflect.String:
-		if all := choice[path]; all != nil {
+	if t == reflect.TypeFor[Duration]() {
+		return s
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		m.describe(s, f, path)
+		text := m.comments[t.Name()]
+		if t == reflect.TypeFor[Devices]() {
+			return &jsonschema.Schema{Description: text, AnyOf: []*jsonschema.Schema{count(&jsonschema.Schema{Type: "integer"}), fromEnv(), s}}
+		}
+		s.Description = text
+	case reflect.String:
+		if all := m.choice[path]; all != nil {
 			s.Type, s.AnyOf = "", []*jsonschema.Schema{{Enum: enum(all)}, fromEnv()}
 		}
-	case kind.Kind() == reflect.Slice && choice[path] != nil:
-		s.Items = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Enum: enum(choice[path])}, fromEnv()}}
-	case kind.Kind() == reflect.Slice && s.Items != nil && s.Items.Properties != nil:
-		describe(s.Items, reflect.New(kind.Elem()).Elem(), path+"[]", choice)
-	case kind.Kind() == reflect.Int64, kind.Kind() == reflect.Float64, kind.Kind() == reflect.Bool:
+	case reflect.Slice:
+		if all := m.choice[path]; all != nil {
+			s.Items = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Enum: enum(all)}, fromEnv()}}
+		}
+		if t.Elem().Kind() == reflect.Struct {
+			m.describe(s.Items, reflect.New(t.Elem()).Elem(), path)
+		}
+	case reflect.Int64, reflect.Float64, reflect.Bool:
 		inner := &jsonschema.Schema{Type: s.Type}
 		if s.Type != "boolean" {
 			count(inner)
+		}
+		if s.Type == "integer" && s.Default != nil && path != "seeds.run" {
+			inner.Minimum = "1" // N, C and attempts: 0 would send nothing
 		}
 		s.Type, s.AnyOf = "", []*jsonschema.Schema{inner, fromEnv()}
 	}

@@ -4,6 +4,7 @@ package spec
 // default (Default), and the resolved Spec, secrets masked, stands in the tape's
 // header.
 type Spec struct {
+	// Names the run's folder, runs/NAME/; the spec file's own name when left out.
 	Name      string    `json:"name"`
 	Target    Target    `json:"target"`
 	Workload  Workload  `json:"workload"`
@@ -20,111 +21,166 @@ type Spec struct {
 
 // Target is the server.
 type Target struct {
-	URL       string            `json:"url"`   // any of the forms that ResolveURL takes
-	API       string            `json:"api"`   // dialect name; "openai-chat"
-	Model     string            `json:"model"` // empty: the only id of /v1/models
-	APIKey    string            `json:"api_key"`
-	Headers   map[string]string `json:"headers"`
-	Tokenizer string            `json:"tokenizer"` // folder or file of the model's own tokenizer; empty: counts come from the server alone
-	Insecure  bool              `json:"insecure"`  // do not verify TLS certificates
-	CAFile    string            `json:"ca_file"`
+	// HOST:PORT, http(s)://HOST[:PORT][/PREFIX], that with /v1, or the full endpoint.
+	URL string `json:"url"`
+	// What the server speaks: openai-chat, openai-completions.
+	API string `json:"api"`
+	// Model id of every request; empty: the only id of /v1/models.
+	Model string `json:"model"`
+	// Sent as "Authorization: Bearer …" and never written anywhere; best as ${API_KEY}.
+	APIKey string `json:"api_key"`
+	// Headers of every request. Values of credential-like names are never written.
+	Headers map[string]string `json:"headers"`
+	// Folder or file of the model's own tokenizer; empty: counts come from the server alone.
+	Tokenizer string `json:"tokenizer"`
+	// Do not verify TLS certificates.
+	Insecure bool `json:"insecure"`
+	// PEM file with the certificate authorities to trust.
+	CAFile string `json:"ca_file"`
 }
 
 // Workload is what is asked.
 type Workload struct {
-	Dataset      Dataset        `json:"dataset"`
-	Template     string         `json:"template"`      // "{question}": fields of the row in braces
-	System       string         `json:"system"`        // system message, chat APIs only
-	OutputTokens int64          `json:"output_tokens"` // max_tokens of every request; 0: the server's own limit, or the row's max_tokens
-	Sampling     map[string]any `json:"sampling"`      // merged into the body: temperature, ignore_eos …
-	Stream       bool           `json:"stream"`
-	Repeat       string         `json:"repeat"` // "none" or "cycle": what happens when rows run out
-	Order        string         `json:"order"`  // "file" or "shuffle"
+	Dataset Dataset `json:"dataset"`
+	// The prompt, with fields of the row in braces: "{question}".
+	Template string `json:"template"`
+	// System message; chat APIs only.
+	System string `json:"system"`
+	// Most output tokens of a request (max_tokens); 0: the row's own, or the server's limit.
+	OutputTokens int64 `json:"output_tokens"`
+	// Merged into the request body: temperature, top_p, ignore_eos and so on.
+	Sampling map[string]any `json:"sampling"`
+	// Stream the answer; without it there are no token times.
+	Stream bool `json:"stream"`
+	// What happens when rows run out: none is an error, cycle begins again (and hits the prefix cache).
+	Repeat string `json:"repeat"`
+	// Order in which rows are sent: as in the file, or shuffled by a seed.
+	Order string `json:"order"`
 }
 
 // Dataset names the rows.
 type Dataset struct {
-	Path   string `json:"path"`
-	Format string `json:"format"` // "auto", "jsonl", …
+	// The file; relative to the spec's folder.
+	Path string `json:"path"`
+	// auto goes by the file's name.
+	Format string `json:"format"`
 }
 
 // Load is when and how much. Requests (N), Concurrency (C) and Rate (r) are
-// three separate constraints. (The function that loads a spec is Read.)
+// three separate constraints.
 type Load struct {
-	Requests    int64    `json:"requests"`    // N; with Duration unset the default is 1
-	Concurrency int64    `json:"concurrency"` // C, cap on requests in flight; 0: no cap (needs a rate)
-	Rate        float64  `json:"rate"`        // r, requests per second; 0: closed loop
-	Arrivals    string   `json:"arrivals"`    // "constant", "poisson", "gamma"
-	Burstiness  float64  `json:"burstiness"`  // gamma only: shape; 1 is Poisson, smaller is burstier
-	Conditioned bool     `json:"conditioned"` // poisson only: rescaled so that N arrivals take (N−1)/r exactly
-	Duration    Duration `json:"duration"`    // issue until then; 0: until N
-	Ramp        Ramp     `json:"ramp"`
-	Warmup      int64    `json:"warmup"`   // unmeasured requests before the measured ones
-	Attempts    int64    `json:"attempts"` // tries per request; 1 sends once
-	Tail        string   `json:"tail"`     // "none" or "auto"
+	// N, measured requests. Left out beside duration: as many as fit; else 1.
+	Requests int64 `json:"requests"`
+	// C, most requests in flight. Left out beside rate: no cap; else 1.
+	Concurrency int64 `json:"concurrency"`
+	// r, requests per second (open loop). Left out: a closed loop, where each request waits for a free slot.
+	Rate float64 `json:"rate"`
+	// How requests at a rate are spaced.
+	Arrivals string `json:"arrivals"`
+	// Shape of gamma arrivals: 1 is Poisson, smaller is burstier.
+	Burstiness float64 `json:"burstiness"`
+	// Rescale poisson arrivals so that N of them take exactly (N−1)/r seconds.
+	Conditioned bool `json:"conditioned"`
+	// Stop issuing after this time, ramp and warm-up included; left out: after N.
+	Duration Duration `json:"duration"`
+	Ramp     Ramp     `json:"ramp"`
+	// Unmeasured requests before the measured ones.
+	Warmup int64 `json:"warmup"`
+	// Tries per request; 1 sends once.
+	Attempts int64 `json:"attempts"`
+	// auto goes on with unmeasured requests until the measured ones have ended, so that the last do not run in an emptying batch.
+	Tail string `json:"tail"`
 }
 
 // Ramp raises the rate (or, in a closed loop, the concurrency) at the start.
 type Ramp struct {
-	Shape    string   `json:"shape"`    // "" (none), "linear", "exponential"
-	From     float64  `json:"from"`     // starting rate in requests/s, or starting concurrency; 0: 1
-	Duration Duration `json:"duration"` // length of the ramp
+	// Left out: no ramp.
+	Shape string `json:"shape"`
+	// Starting rate in requests/s, or starting concurrency; 1 when left out.
+	From float64 `json:"from"`
+	// Length of the ramp.
+	Duration Duration `json:"duration"`
 }
 
 // Limits end what takes too long. A zero duration is no limit.
 type Limits struct {
-	Connect     Duration `json:"connect"`
-	FirstToken  Duration `json:"first_token"`
-	Idle        Duration `json:"idle"` // silence between two reads of a stream
-	Total       Duration `json:"total"`
-	KeepAlive   Duration `json:"keep_alive"`   // how long an unused connection may be kept
-	Drain       Duration `json:"drain"`        // how long running requests may take after an interrupt
-	FailedShare float64  `json:"failed_share"` // share of failures that is still exit code 0
+	// To open a connection.
+	Connect Duration `json:"connect"`
+	// From the send to the first token.
+	FirstToken Duration `json:"first_token"`
+	// Silence between two reads of a stream.
+	Idle Duration `json:"idle"`
+	// From the send to the end of the answer.
+	Total Duration `json:"total"`
+	// How long an unused connection may be kept.
+	KeepAlive Duration `json:"keep_alive"`
+	// How long running requests may take after an interrupt.
+	Drain Duration `json:"drain"`
+	// Share of failed requests, 0 to 1, that is still a success.
+	FailedShare float64 `json:"failed_share"`
 }
 
 // Record says what is kept.
 type Record struct {
-	Output   string `json:"output"`   // "hash", "full", "none"
-	Compress bool   `json:"compress"` // zstd
+	// Of each answer's text: a hash, all of it, or nothing.
+	Output string `json:"output"`
+	// Write the tape through zstd.
+	Compress bool `json:"compress"`
 }
 
 // Report says which tables are made.
 type Report struct {
-	Windows []string `json:"windows"` // "whole", "stable", "steady"
+	// Windows that get a table of their own.
+	Windows []string `json:"windows"`
 	SLO     SLO      `json:"slo"`
-	Strict  []string `json:"strict"` // names of notes that are to count as failures
+	// Names of notes that are to count as failures.
+	Strict []string `json:"strict"`
 }
 
-// SLO holds upper limits per request, in milliseconds; 0: no limit.
+// SLO holds upper limits per request, in milliseconds; left out: no limit.
 type SLO struct {
+	// Time to first token.
 	TTFT float64 `json:"ttft_ms"`
+	// Time per output token.
 	TPOT float64 `json:"tpot_ms"`
-	ITL  float64 `json:"itl_ms"`
-	E2E  float64 `json:"e2e_ms"`
+	// Gap between token events.
+	ITL float64 `json:"itl_ms"`
+	// Whole request, to its last token.
+	E2E float64 `json:"e2e_ms"`
 }
 
-// Devices divides system rates. In YAML a plain number or {prefill, decode}.
+// Devices divides system rates: a plain number, or {prefill, decode}.
 type Devices struct {
-	Total   int64 `json:"total"`
+	// Prefill + decode; cannot differ from their sum.
+	Total int64 `json:"total"`
+	// Devices that prefill.
 	Prefill int64 `json:"prefill"`
-	Decode  int64 `json:"decode"`
+	// Devices that decode.
+	Decode int64 `json:"decode"`
 }
 
 // Telemetry says what is sampled beside the requests.
 type Telemetry struct {
-	Interval Duration        `json:"interval"` // of client samples and scrapes
-	Metrics  []MetricsSource `json:"metrics"`  // Prometheus endpoints to scrape
+	// Between two samples of the client, and two scrapes.
+	Interval Duration `json:"interval"`
+	// Prometheus endpoints to scrape.
+	Metrics []MetricsSource `json:"metrics"`
 }
 
 // MetricsSource is one Prometheus endpoint.
 type MetricsSource struct {
+	// Tells sources apart; the host when left out.
 	Name string `json:"name"`
-	URL  string `json:"url"`
+	// HOST:PORT means http://HOST:PORT/metrics.
+	URL string `json:"url"`
 }
 
 // Seeds make a run repeatable. Unset ones derive from Run.
 type Seeds struct {
-	Run      int64  `json:"run"`
+	// Seed of everything that is drawn at random.
+	Run int64 `json:"run"`
+	// Of arrival times alone.
 	Arrivals *int64 `json:"arrivals,omitempty"`
-	Order    *int64 `json:"order,omitempty"`
+	// Of the shuffled order of rows alone.
+	Order *int64 `json:"order,omitempty"`
 }

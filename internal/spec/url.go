@@ -52,13 +52,13 @@ func ResolveURL(raw, apiPath string) (Base, []string, error) {
 	}
 	prefix := cleanPath(u.EscapedPath())
 	if strings.Contains(prefix+"/", "/v1/v1/") {
-		return Base{}, nil, fmt.Errorf("%s has /v1 twice; use %s", maskURL(raw), origin(u)+strings.Replace(prefix, "/v1/v1", "/v1", 1))
+		return Base{}, nil, fmt.Errorf("%s has /v1 twice; use %s", maskURL(raw), maskURL(origin(u))+strings.Replace(prefix, "/v1/v1", "/v1", 1))
 	}
 	tail, versioned := strings.CutPrefix(apiPath, "/v1/")
 	tail = "/" + strings.TrimPrefix(tail, "/")
 
 	if end, owner := endpointOf(prefix); end != "" && end != tail {
-		root := origin(u) + strings.TrimSuffix(prefix, end)
+		root := maskURL(origin(u)) + strings.TrimSuffix(prefix, end)
 		if owner == "" {
 			return Base{}, nil, fmt.Errorf("%s ends in %s, which is not the endpoint of %s (%s); use %s",
 				maskURL(raw), end, apiNamed(apiPath), apiPath, root)
@@ -260,8 +260,11 @@ func splitUserinfo(raw string) (bare, auth string, ok bool) {
 	}
 	pass, _ := u.User.Password()
 	auth = "Basic " + base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+pass))
-	u.User = nil
-	return u.String(), auth, true
+	from, at := 0, strings.LastIndexByte(raw, '@')
+	if i := strings.Index(raw, "://"); i >= 0 {
+		from = i + 3
+	}
+	return raw[:from] + raw[at+1:], auth, true
 }
 
 // basicParts are the plain user:password and password of a Basic credential.

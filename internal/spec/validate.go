@@ -15,8 +15,7 @@ import (
 // not: only what needs one can say so. Positions are those of Read; a Spec made
 // in code has none.
 func (s *Spec) Validate() []Issue {
-	issues := s.checkFields()
-	return append(issues, s.checkTogether()...)
+	return appendNew(s.checkFields(), s.checkTogether())
 }
 
 // where is the place of the nearest of a field and its parents that was given.
@@ -124,8 +123,12 @@ var ownHeaders = []string{"accept-encoding", "connection", "content-length", "co
 
 func (c *checker) target() {
 	t := c.s.Target
-	if api, ok := FindAPI(t.API); ok && t.URL != "" {
-		if _, _, err := ResolveURL(t.URL, api.Path); err != nil {
+	if t.URL != "" {
+		_, _, err := parseServer(t.URL)
+		if api, ok := FindAPI(t.API); ok && err == nil {
+			_, _, err = ResolveURL(t.URL, api.Path)
+		}
+		if err != nil {
 			message, hint, _ := strings.Cut(err.Error(), "; ")
 			c.bad("target.url", hint, "%s", message)
 		}
@@ -227,7 +230,6 @@ func (c *checker) load() {
 		{"load.warmup", "", l.Warmup},
 		{"load.attempts", "would send nothing", l.Attempts},
 	} {
-		key := strings.TrimPrefix(f.path, "load.")
 		given := c.s.given(f.path)
 		switch {
 		case f.value < 0:
@@ -235,7 +237,7 @@ func (c *checker) load() {
 		case f.value > maxCount:
 			c.bad(f.path, fmt.Sprintf("at most %d", maxCount), "%d is too large", f.value)
 		case f.value == 0 && f.path == "load.attempts":
-			c.bad(f.path, "1 sends once", "%s: 0 %s", key, f.zero)
+			c.bad(f.path, "1 sends once", "0 %s", f.zero)
 		case f.value == 0 && f.zero != "" && given:
 			hint := "1 or more"
 			if f.path == "load.concurrency" {
@@ -243,7 +245,7 @@ func (c *checker) load() {
 			} else if f.path == "load.requests" {
 				hint = "1 or more; for a run bound by time leave it out and give load.duration"
 			}
-			c.bad(f.path, hint, "%s: 0 %s", key, f.zero)
+			c.bad(f.path, hint, "0 %s", f.zero)
 		}
 	}
 	rate := func(path string, v float64) {

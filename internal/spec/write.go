@@ -213,6 +213,8 @@ func writeStruct(b *bytes.Buffer, v, def reflect.Value, path string, skip map[st
 			if !wrote {
 				b.Truncate(b.Len() - len(indent) - len(jsonName(sf)) - 2)
 			}
+		case reflect.Float64:
+			fmt.Fprintf(b, " %s\n", strings.TrimSuffix(flow(f.Interface()), ".0"))
 		default:
 			fmt.Fprintf(b, " %s\n", flow(f.Interface()))
 		}
