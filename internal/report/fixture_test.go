@@ -21,7 +21,7 @@ func summary(n int64, unit, source string, mid float64) *analysis.Summary {
 		N: n, NEff: p(float64(n) / 3), Unit: unit, Source: source,
 		Mean: p(mid * 1.03), SD: p(mid * 0.3), Min: p(mid * 0.4), Max: p(mid * 3.1),
 		P50: p(mid), P75: p(mid * 1.2), P90: p(mid * 1.5), P95: p(mid * 1.8), P99: p(mid * 2.4),
-		CI: map[string][2]*float64{"mean": ci(mid, mid*1.06), "p50": ci(mid*0.97, mid*1.03)},
+		CI: map[string][2]*float64{"mean": ci(mid, mid*1.06), "p50": ci(mid*0.97, mid*1.03), "p99": ci(mid*2.2, mid*2.6)},
 	}
 }
 
@@ -30,8 +30,8 @@ func openLoop() *analysis.Results {
 	metrics := func(n int64) map[string]*analysis.Summary {
 		ttft := summary(n, "ms", "stamps", 193.25)
 		ttft.Warnings = []string{"p999 needs about 4,300 more requests"}
-		tpot := summary(n, "ms", "stamps, usage", 10.013)
-		tpot.P99, tpot.Warnings = nil, []string{"p99 needs about 310 more requests", "1 token assumed in the first event of 12 requests"}
+		tpot := summary(n, "ms", "stamps, usage; the first token event is taken as 1 token", 10.013)
+		tpot.P99, tpot.Warnings = nil, []string{"p99 needs about 310 more requests"}
 		return map[string]*analysis.Summary{
 			"ttft_ms": ttft, "ttft_from_due_ms": summary(n, "ms", "stamps", 812.5), "tpot_ms": tpot,
 			"itl_ms": summary(n*1023, "ms", "stamps", 9.874), "e2e_ms": summary(n, "ms", "stamps", 12345.678),
@@ -54,7 +54,7 @@ func openLoop() *analysis.Results {
 		Verdict: analysis.Verdict{Fit: true, Line: "fit for use; 2 notes", Checks: []analysis.Check{
 			{Name: "client_bound", Severity: "fail", Result: "pass", Value: p(0.09), Limit: p(1.0), Unit: "ms", Why: "pacer lag p99"},
 			{Name: "counts", Severity: "fail", Result: "pass", Why: "planned = ok + failed + cancelled + not issued"},
-			{Name: "slot_wait", Severity: "note", Result: "miss", Value: p(0.871), Limit: p(0.01), Why: "requests waited for one of the 90 slots, so the server saw less than the offered rate", Do: "raise load.concurrency, or read this run as a closed loop"},
+			{Name: "slot_wait", Severity: "note", Result: "miss", Value: p(0.871), Limit: p(0.01), Unit: "share", Why: "requests waited for one of the 90 slots, so the server saw less than the offered rate", Do: "raise load.concurrency, or read this run as a closed loop"},
 			{Name: "window_size", Severity: "note", Result: "miss", Why: "稳态窗口太短，无法确认系统已经进入稳定状态，请增加请求数量后重新运行一次再比较结果", Do: "send more requests: --requests 1280"},
 			{Name: "cache_state", Severity: "note", Result: "not_observed", Why: "the server reports no cached tokens"},
 		}},

@@ -23,7 +23,6 @@ var terms = []term{
 	{"input_tokens", "input tokens", "the server's usage, else the model's tokenizer over the templated prompt"},
 	{"output_tokens", "output tokens", "the server's usage, else engine counters, else the model's tokenizer, else token events; never max_tokens"},
 	{"cached_tokens", "cached tokens", "input tokens that the server says came from its prefix cache"},
-	{"reasoning_tokens", "reasoning tok", "output tokens that the server counts as reasoning"},
 	{"output_tokens_per_s", "output tok/s", "output tokens ÷ E2E of one request"},
 	{"decode_tokens_per_s", "decode tok/s", "1 ÷ TPOT of one request"},
 	{"prefill_tokens_per_s", "prefill tok/s", "input tokens ÷ TTFT of one request; time in a queue counts"},

@@ -71,9 +71,13 @@ func cell(p *float64) string {
 	return num(*p)
 }
 
-// measure is a value with its unit; absent numbers carry none.
+// measure is a value with its unit; absent numbers carry none, shares are
+// printed as percent.
 func measure(p *float64, unit string) string {
-	if p == nil || unit == "" {
+	switch {
+	case unit == "share":
+		return share(p)
+	case p == nil || unit == "":
 		return value(p)
 	}
 	return num(*p) + " " + unit

@@ -156,16 +156,21 @@ func (c *console) window(w *analysis.Window) {
 }
 
 // under is the line below a metric: where the number is from, how many
-// independent samples it is worth, how sure it is, what to beware of.
+// independent samples it is worth, how sure it is, what to beware of. What a
+// source says of itself after a semicolon is a footnote, since metrics share it.
 func (c *console) under(s *analysis.Summary) string {
 	var parts []string
-	if s.Source != "" && s.N > 0 {
-		parts = append(parts, clean(s.Source))
+	source, remark, _ := strings.Cut(s.Source, "; ")
+	if source != "" && s.N > 0 {
+		if remark != "" {
+			source += " " + c.note(remark)
+		}
+		parts = append(parts, clean(source))
 	}
 	if s.NEff != nil {
 		parts = append(parts, "n_eff "+num(math.Round(*s.NEff)))
 	}
-	for _, k := range []string{"mean", "p50", "p99"} {
+	for _, k := range []string{"p50", "p99"} {
 		if i := between(s.CI[k]); i != "" {
 			parts = append(parts, k+" "+i)
 		}
