@@ -84,6 +84,11 @@ func TestMarks(t *testing.T) {
 			body: "abcdef", stamps: append(repeat(2*ms, 3), repeat(3*ms, 3)...), headers: 2 * ms, end: 3 * ms,
 		},
 		{
+			name: "103 cut in two, its end with the final response",
+			segs: []segment{{ms1, "HTTP/1.1 103 Ea"}, {ms1, "rly\r\n\r\n" + lengthHead + "abcdef"}},
+			body: "abcdef", stamps: repeat(2*ms, 6), headers: 2 * ms, end: 2 * ms,
+		},
+		{
 			name: "HTTP/1.0 until the connection ends", close: true,
 			segs: []segment{{0, "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"}, {ms1, "ab"}, {ms1, "c"}, {ms1, ""}},
 			body: "abc", stamps: append(repeat(ms, 2), 2*ms), end: 3 * ms,
@@ -215,6 +220,29 @@ func TestMarksRandom(t *testing.T) {
 		if fault != "" {
 			rt.Fatalf("%s\nof %q in %v", fault, text, cuts)
 		}
+	})
+}
+
+// A response to HEAD has no body, whatever its header says; and the end of a
+// response stays its end when the connection ends later.
+func TestMarksNoBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := start(t, serveRaw(func(_ int, _ *http.Request, nc *memnet.Conn) bool {
+			writeSegments(nc, []segment{{ms1, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n"}, {time.Second, ""}})
+			return false
+		}))
+		resp, err := c.Do(t.Context(), "HEAD", "http://sim.test/", nil, nil, new(Trace))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, _, _, err := readAll(t, resp.Body, 10); len(body) > 0 || err != nil || resp.Body.Approximate() {
+			t.Errorf("%q, %v, approximate %v", body, err, resp.Body.Approximate())
+		}
+		time.Sleep(2 * time.Second)
+		if resp.Body.Last() != ms {
+			t.Errorf("end moved to %d", resp.Body.Last())
+		}
+		resp.Body.Close()
 	})
 }
 
