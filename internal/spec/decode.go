@@ -163,6 +163,10 @@ func (d *decoder) mapping(n *ast.MappingNode, v reflect.Value, path string) {
 			d.add(at.issue(path, "", "%s is not understood as a key", nodeWord(kv.Key)))
 			continue
 		}
+		if strings.Contains(key, "${") {
+			d.add(at.issue(path, "", "the key %q: variables are filled into values, not keys", clip(key)))
+			continue
+		}
 		full := join(path, key)
 		if first, again := seen[key]; again {
 			d.add(at.issue(full, "keep one", "given twice, first on line %d", first))

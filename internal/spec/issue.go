@@ -137,21 +137,22 @@ func (p place) excerpt() string {
 }
 
 var (
-	keyedValue  = regexp.MustCompile(`(["']?[\w.-]+["']?[ ]*:[ ]+)("[^"]*"|'[^']*'|[^,}#]+)`)
-	urlUserinfo = regexp.MustCompile(`(//)[^/\s]*@`)
+	keyed       = regexp.MustCompile(`["']?[\w.-]+["']?[ ]*:[ ]+`)
+	bareName    = regexp.MustCompile(`^["']?\$\{\w+\}["']?[ ]*(#.*)?$`)
+	urlUserinfo = regexp.MustCompile(`((?:\w+://)?)[^\s"']+@`)
 )
 
-// maskLine hides the values of credential-like keys, and userinfo in URLs.
+// maskLine hides what follows a credential-like key, to the end of the line, and
+// userinfo in URLs. It rather hides too much.
 func maskLine(line string) string {
 	line = urlUserinfo.ReplaceAllString(line, "${1}***@")
-	return keyedValue.ReplaceAllStringFunc(line, func(m string) string {
-		parts := keyedValue.FindStringSubmatch(m)
-		key := strings.Trim(strings.TrimRight(parts[1], ": "), `"'`)
-		if !looksSecret(key) || strings.HasPrefix(strings.Trim(parts[2], `"'`), "${") {
-			return m
+	for _, at := range keyed.FindAllStringIndex(line, -1) {
+		key := strings.Trim(line[at[0]:at[1]], `"': `)
+		if looksSecret(key) && !bareName.MatchString(line[at[1]:]) {
+			return line[:at[1]] + mask
 		}
-		return parts[1] + mask
-	})
+	}
+	return line
 }
 
 // mask stands for a secret wherever a spec is shown.

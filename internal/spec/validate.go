@@ -18,11 +18,24 @@ func (s *Spec) Validate() []Issue {
 	return appendNew(s.checkFields(), s.checkTogether())
 }
 
-// where is the place of the nearest of a field and its parents that was given.
+// where is the place of a field; when it was not given, of what was given
+// nearest to it: the section it is in, a part of it, or its neighbour in a
+// section within a section.
 func (s *Spec) where(path string) place {
 	for p := path; p != ""; p, _ = split(p) {
 		if at, ok := s.from[p]; ok {
 			return at
+		}
+	}
+	near := []string{path + "."}
+	if parent, _ := split(path); strings.Contains(parent, ".") {
+		near = append(near, parent+".")
+	}
+	for _, prefix := range near {
+		for _, p := range sorted(s.from) {
+			if strings.HasPrefix(p, prefix) {
+				return s.from[p]
+			}
 		}
 	}
 	return place{}

@@ -240,8 +240,11 @@ func flow(v any) string {
 		return strconv.Itoa(v)
 	case float64:
 		s := strconv.FormatFloat(v, 'g', -1, 64)
-		if !strings.ContainsAny(s, ".eIN") {
-			s += ".0" // stays a float when it is read back
+		if !strings.ContainsAny(s, ".IN") { // stays a float when it is read back
+			mantissa, exp, ok := strings.Cut(s, "e")
+			if s = mantissa + ".0"; ok {
+				s += "e" + exp
+			}
 		}
 		return s
 	case MetricsSource:

@@ -1,0 +1,146 @@
+package spec
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestEffects: an option that has no effect beside the others is an error that
+// names both; with the other option in place it is none.
+func TestEffects(t *testing.T) {
+	for _, c := range []struct {
+		name, sets string // path=value, separated by spaces
+		field      string // "" for no error
+		want       string
+	}{
+		{"arrivals", "load.arrivals=poisson", "load.arrivals", "load.rate"},
+		{"arrivals constant", "load.arrivals=constant", "load.arrivals", "load.rate"},
+		{"arrivals and rate", "load.arrivals=poisson load.rate=2", "", ""},
+		{"burstiness", "load.burstiness=2", "load.burstiness", "load.rate"},
+		{"burstiness, constant", "load.rate=1 load.burstiness=2", "load.burstiness", "load.arrivals is constant"},
+		{"burstiness 1, poisson", "load.rate=1 load.burstiness=1 load.arrivals=poisson", "load.burstiness", "load.arrivals is poisson"},
+		{"burstiness, gamma", "load.rate=1 load.burstiness=2 load.arrivals=gamma", "", ""},
+		{"conditioned", "load.conditioned=true", "load.conditioned", "load.rate"},
+		{"conditioned, gamma", "load.rate=1 load.conditioned=true load.arrivals=gamma", "load.conditioned", "poisson"},
+		{"conditioned, no N", "load.rate=1 load.conditioned=true load.arrivals=poisson load.duration=9s", "load.conditioned", "load.requests"},
+		{"conditioned, poisson", "load.rate=1 load.conditioned=true load.arrivals=poisson load.requests=9", "", ""},
+		{"not conditioned", "load.conditioned=false", "", ""},
+		{"ramp.from", "load.ramp.from=1", "load.ramp.from", "load.ramp.shape"},
+		{"ramp.duration", "load.ramp.duration=1s", "load.ramp.duration", "load.ramp.shape"},
+		{"ramp without length", "load.ramp.shape=linear load.concurrency=9", "load.ramp.duration", "linear"},
+		{"ramp without target", "load.ramp.shape=linear load.ramp.duration=1s", "load.ramp.from", "load.concurrency"},
+		{"ramp down", "load.ramp.shape=linear load.ramp.duration=1s load.ramp.from=9 load.rate=2", "load.ramp.from", "load.rate"},
+		{"ramp from default", "load.ramp.shape=linear load.ramp.duration=1s load.rate=0.5", "load.ramp.from", "1 (when not given)"},
+		{"ramp too long", "load.ramp.shape=linear load.ramp.duration=9s load.rate=5 load.duration=3s", "load.ramp.duration", "load.duration"},
+		{"ramp of rate", "load.ramp.shape=exponential load.ramp.duration=1s load.rate=5", "", ""},
+		{"ramp of concurrency", "load.ramp.shape=linear load.ramp.duration=1s load.concurrency=5", "", ""},
+		{"tail of a generator", "load.tail=auto load.duration=3s", "load.tail", "load.duration"},
+		{"tail", "load.tail=auto load.requests=3", "", ""},
+		{"tail, open, by time", "load.tail=auto load.duration=3s load.rate=2", "", ""},
+		{"no tail", "load.tail=none load.duration=3s", "", ""},
+		{"insecure", "target.url=http://h target.insecure=true", "target.insecure", "https"},
+		{"insecure, bare", "target.url=h:1 target.insecure=true", "target.insecure", "https"},
+		{"not insecure", "target.url=http://h target.insecure=false", "", ""},
+		{"insecure, https", "target.url=https://h target.insecure=true", "", ""},
+		{"ca_file, http", "target.url=http://h target.ca_file=x", "target.ca_file", "https"},
+		{"ca_file, insecure", "target.url=https://h target.insecure=true target.ca_file=x", "target.ca_file", "target.insecure"},
+		{"system", "workload.system=x target.api=openai-completions", "workload.system", "openai-completions"},
+		{"system, chat", "workload.system=x", "", ""},
+		{"slo, whole", "workload.stream=false report.slo.tpot_ms=5", "report.slo.tpot_ms", "workload.stream"},
+		{"slo e2e, whole", "workload.stream=false report.slo.e2e_ms=5", "", ""},
+		{"stream_options, whole", "workload.stream=false workload.sampling.stream_options={a: 1}", "workload.sampling.stream_options", "workload.stream"},
+		{"seeds.arrivals", "seeds.arrivals=3", "seeds.arrivals", "arrival"},
+		{"seeds.arrivals, constant", "seeds.arrivals=3 load.rate=2", "seeds.arrivals", "arrival"},
+		{"seeds.arrivals, gamma", "seeds.arrivals=3 load.rate=2 load.arrivals=gamma", "", ""},
+		{"seeds.order", "seeds.order=3", "seeds.order", "workload.order"},
+		{"seeds.order, shuffle", "seeds.order=3 workload.order=shuffle", "", ""},
+		{"two keys", "target.api_key=k target.headers.authorization=x", "target.headers.authorization", "target.api_key"},
+		{"key and userinfo", "target.api_key=k target.url=http://u:p@h", "target.url", "target.api_key"},
+		{"header and userinfo", "target.headers.Authorization=k target.url=http://u:p@h", "target.url", "target.headers.Authorization"},
+		{"devices that differ", "devices={prefill: 8, decode: 8, total: 15}", "devices", "prefill 8 + decode 8"},
+		{"devices that agree", "devices={prefill: 8, decode: 8, total: 16}", "", ""},
+		{"no devices", "devices=0", "devices", "0 devices"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var sets []Set
+			for kv := range strings.SplitSeq(strings.ReplaceAll(c.sets, ": ", ":~"), " ") {
+				if strings.HasPrefix(kv, "decode") || strings.HasPrefix(kv, "total") {
+					sets[len(sets)-1].Value += strings.ReplaceAll(" "+kv, ":~", ": ")
+					continue
+				}
+				path, value, _ := strings.Cut(kv, "=")
+				sets = append(sets, Set{Path: path, Value: strings.ReplaceAll(value, ":~", ": "), Origin: "--set " + path})
+			}
+			_, issues := Read("", nil, sets)
+			var errs []Issue
+			for _, i := range issues {
+				if !i.Warning {
+					errs = append(errs, i)
+				}
+			}
+			switch {
+			case c.field == "" && len(errs) > 0:
+				t.Errorf("refused:\n%s", format(errs))
+			case c.field != "" && (len(errs) != 1 || errs[0].Field != c.field || !strings.Contains(errs[0].Error(), c.want)):
+				t.Errorf("want one error on %s with %q, got:\n%s", c.field, c.want, format(errs))
+			case c.field != "" && errs[0].Origin != "--set "+c.field && !strings.HasPrefix(errs[0].Origin, "--set "):
+				t.Errorf("the error does not name its flag: %+v", errs[0])
+			}
+		})
+	}
+}
+
+// TestNotes: allowed, and said.
+func TestNotes(t *testing.T) {
+	for _, c := range []struct{ text, field, want string }{
+		{"load: {requests: 4, duration: 3s}", "load.duration", "whichever comes first"},
+		{"load: {requests: 4, concurrency: 90}", "load.concurrency", "90 is never reached: there are 4 requests"},
+		{"load: {requests: 4, warmup: 86, concurrency: 90}", "", ""},
+		{"limits: {total: 5s}", "", ""},
+		{"limits: {total: 5s, idle: 6s}", "limits.idle", "limits.total 5s comes first"},
+		{"seeds: {run: 3}", "seeds.run", "nothing is drawn"},
+		{"seeds: {run: 3}\nworkload: {order: shuffle}", "", ""},
+		{"seeds: {run: 3}\nload: {rate: 3, arrivals: poisson}", "", ""},
+		{"seeds: {run: 3, arrivals: 1}\nload: {rate: 3, arrivals: poisson}", "seeds.run", "nothing is drawn"},
+		{"target: {api_key: '***'}", "target.api_key", "a mask, not a key"},
+	} {
+		_, issues := read(t, c.text, nil)
+		if c.field == "" && len(issues) > 0 {
+			t.Errorf("%q: %s", c.text, format(issues))
+		}
+		if c.field != "" && (len(issues) != 1 || issues[0].Field != c.field || !strings.Contains(issues[0].Error(), c.want) || issues[0].Line == 0) {
+			t.Errorf("%q: want a note on %s with %q, got:\n%s", c.text, c.field, c.want, format(issues))
+		}
+	}
+}
+
+// TestValidateOfCode checks Specs that no file made.
+func TestValidateOfCode(t *testing.T) {
+	if issues := Default().Validate(); len(issues) > 0 {
+		t.Errorf("the default is refused: %v", issues)
+	}
+	for name, c := range map[string]struct {
+		change func(*Spec)
+		field  string
+	}{
+		"burstiness": {func(s *Spec) { s.Load.Burstiness = 2 }, "load.burstiness"},
+		"no end":     {func(s *Spec) { s.Load.Requests = 0 }, "load.requests"},
+		"no bound":   {func(s *Spec) { s.Load.Concurrency = 0 }, "load.concurrency"},
+		"open":       {func(s *Spec) { s.Load.Concurrency = 0; s.Load.Rate = 2 }, ""},
+		"by time":    {func(s *Spec) { s.Load.Requests = 0; s.Load.Duration = Duration(time.Second) }, ""},
+		"attempts":   {func(s *Spec) { s.Load.Attempts = 0 }, "load.attempts"},
+		"tokens":     {func(s *Spec) { s.Workload.OutputTokens = -1 }, "workload.output_tokens"},
+		"seed":       {func(s *Spec) { s.Seeds.Run = -1 }, "seeds.run"},
+		"stream_options": {func(s *Spec) {
+			s.Workload.Stream, s.Workload.Sampling = false, map[string]any{"stream_options": nil}
+		}, "workload.sampling.stream_options"},
+	} {
+		s := Default()
+		c.change(s)
+		issues := s.Validate()
+		if c.field == "" && Failed(issues) || c.field != "" && (len(issues) != 1 || issues[0].Field != c.field) {
+			t.Errorf("%s: want %q, got:\n%s", name, c.field, format(issues))
+		}
+	}
+}

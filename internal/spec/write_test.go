@@ -1,0 +1,214 @@
+package spec
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+func TestSecretsAreNowhere(t *testing.T) {
+	text := `
+target:
+  url: http://user:hunter2@h:1/v1
+  headers: {X-Api-Key: "key-one", Cookie: sid=two, X-Trace: shown}
+telemetry: {metrics: [{url: "http://m:three@e:9/metrics"}]}
+`
+	s, _ := read(t, text, nil)
+	hidden := []string{"hunter2", "dXNlcjpodW50ZXIy", "key-one", "sid=two", "three"}
+	for name, got := range map[string]string{"YAML": string(s.YAML()), "JSON": string(s.JSON())} {
+		for _, h := range hidden {
+			if strings.Contains(got, h) {
+				t.Errorf("%s shows %q:\n%s", name, h, got)
+			}
+		}
+		if strings.Count(got, "***") != 4 || !strings.Contains(got, "shown") {
+			t.Errorf("%s:\n%s", name, got)
+		}
+	}
+	if direct, _ := json.Marshal(s); string(direct) != string(s.JSON()) {
+		t.Errorf("json.Marshal is not masked: %s", direct)
+	}
+	for _, h := range hidden {
+		if !slices.Contains(s.Secrets(), h) {
+			t.Errorf("Secrets lacks %q: %q", h, s.Secrets())
+		}
+	}
+	if s.Target.URL != "http://h:1/v1" || s.Target.Headers["Authorization"] != "Basic dXNlcjpodW50ZXIy" {
+		t.Errorf("userinfo is not moved: %+v", s.Target)
+	}
+	if s.Target.Headers["X-Api-Key"] != "key-one" || s.Telemetry.Metrics[0].URL != "http://m:three@e:9/metrics" {
+		t.Error("Masked changed the Spec itself")
+	}
+	s, _ = read(t, "target: {api_key: sk-four, headers: {X-Auth: Bearer five}}", nil)
+	if got := s.Secrets(); !slices.Contains(got, "sk-four") || !slices.Contains(got, "five") || !slices.Contains(got, "Bearer five") {
+		t.Errorf("Secrets: %q", got)
+	}
+}
+
+func TestMaskLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"  api_key: sk-1":                          "  api_key: ***",
+		"  api_key: ${API_KEY}":                    "  api_key: ${API_KEY}",
+		"  api_key: 'a b'  # c":                    "  api_key: ***",
+		"headers: {Authorization: Bearer x, B: y}": "headers: {Authorization: ***",
+		"headers: {\"X-Token\": \"x, y\", B: y}":   "headers: {\"X-Token\": ***",
+		"url: http://u:p@h/v1":                     "url: http://***@h/v1",
+		"  api_key: \"sk-1":                        "  api_key: ***",
+		"  api_key: a,b}c":                         "  api_key: ***",
+		"  api_key: ${KEY:-sk-1}":                  "  api_key: ***",
+		"url: 'u:p/q@h/v1'":                        "url: '***@h/v1'",
+		"output_tokens: 32":                        "output_tokens: 32",
+		"limits: {first_token: 3s}":                "limits: {first_token: 3s}",
+		"tokenizer: ./m":                           "tokenizer: ./m",
+		"":                                         "",
+	} {
+		if got := maskLine(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestYAMLGolden(t *testing.T) {
+	golden(t, "testdata/default.golden", string(Default().YAML()))
+	s, _ := read(t, `
+target: {url: "127.0.0.1:30000", model: deepseek-v4-flash, api_key: sk-1}
+workload:
+  dataset: {path: /data/rows.jsonl}
+  output_tokens: 32
+  sampling: {temperature: 0, top_p: 1.0, stop: ["\n", 'no'], nested: {on: true, $x: "${X:-}"}}
+load: {requests: 640, concurrency: 90, rate: 6.5, arrivals: gamma, burstiness: 0.5, warmup: 8, ramp: {shape: linear, from: 0.5, duration: 90s}}
+limits: {idle: 0s, failed_share: 0.01}
+record: {compress: false}
+report: {slo: {ttft_ms: 500}, strict: [output_short]}
+devices: {prefill: 8, decode: 8}
+telemetry: {metrics: ["url": h:9]}
+seeds: {run: 7, arrivals: 0}
+`, nil)
+	golden(t, "testdata/full.golden", string(s.YAML()))
+}
+
+// drawSpec is any Spec that Validate accepts, made through Read's own door.
+func drawSpec(t *rapid.T) *Spec {
+	s := Default()
+	str := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "yes", "1", "null", "${X}", "$${X}", "$$$", "a: b", "# c", "- x", "*", "&a", "'", "\"", "é\u2028\u0085\t\n\r\x00\x7f", "{a}", "0x10", ".inf", "~", "<<", "🙂", " x "}))
+	key := str.Filter(func(k string) bool { return ownBody[k] == "" && k != "stream_options" && !strings.Contains(k, "${") })
+	var free func(depth int) *rapid.Generator[any]
+	free = func(depth int) *rapid.Generator[any] {
+		gens := []*rapid.Generator[any]{
+			rapid.Map(str, func(v string) any { return v }),
+			rapid.Map(rapid.Int64(), func(v int64) any { return v }),
+			rapid.Map(rapid.Float64(), func(v float64) any { return v }),
+			rapid.Map(rapid.Bool(), func(v bool) any { return v }),
+			rapid.Just(any(nil)),
+		}
+		if depth > 0 {
+			gens = append(gens,
+				rapid.Map(rapid.SliceOfN(free(depth-1), 0, 3), func(v []any) any { return v }),
+				rapid.Map(rapid.MapOfN(key, free(depth-1), 0, 3), func(v map[string]any) any { return v }))
+		}
+		return rapid.OneOf(gens...)
+	}
+	dur := rapid.Map(rapid.Int64Range(1, int64(100*time.Hour)), func(v int64) Duration { return Duration(v) })
+	pick := func(label, path string) string { return rapid.SampledFrom(choices()[path]).Draw(t, label) }
+	s.Name = rapid.StringMatching(`[a-z0-9_-]{1,12}`).Draw(t, "name")
+	s.Target.URL = rapid.SampledFrom([]string{"", "h:1", "https://h/v1", "http://[::1]:8000"}).Draw(t, "url")
+	s.Target.Model = str.Draw(t, "model")
+	s.Target.Headers = map[string]string{"X-A": rapid.StringMatching(`[ -~]{0,9}`).Draw(t, "header")}
+	s.Target.Insecure = rapid.Bool().Draw(t, "insecure")
+	s.Workload.Template = "x" + str.Draw(t, "template")
+	s.Workload.System = str.Draw(t, "system")
+	s.Workload.OutputTokens = rapid.Int64Range(0, 9999).Draw(t, "tokens")
+	s.Workload.Sampling = rapid.MapOfN(key, free(2), 0, 3).Draw(t, "sampling")
+	s.Workload.Stream = rapid.Bool().Draw(t, "stream")
+	s.Workload.Order = pick("order", "workload.order")
+	s.Workload.Repeat = pick("repeat", "workload.repeat")
+	s.Load.Requests = rapid.Int64Range(1, 9999).Draw(t, "n")
+	s.Load.Concurrency = rapid.Int64Range(2, 9999).Draw(t, "c")
+	s.Load.Arrivals = pick("arrivals", "load.arrivals")
+	s.Load.Burstiness = rapid.Float64Range(0.01, 100).Draw(t, "burstiness")
+	s.Load.Conditioned = rapid.Bool().Draw(t, "conditioned")
+	if rapid.Bool().Draw(t, "open") {
+		s.Load.Rate = rapid.Float64Range(1.5, 1e6).Draw(t, "rate")
+		if rapid.Bool().Draw(t, "uncapped") {
+			s.Load.Concurrency = 0
+		}
+	}
+	if rapid.Bool().Draw(t, "timed") {
+		s.Load.Duration = dur.Draw(t, "duration")
+		if rapid.Bool().Draw(t, "unbounded") {
+			s.Load.Requests = 0
+		}
+	} else if rapid.Bool().Draw(t, "ramped") {
+		s.Load.Ramp = Ramp{Shape: pick("shape", "load.ramp.shape"), Duration: dur.Draw(t, "ramp")}
+	}
+	s.Load.Tail = pick("tail", "load.tail")
+	s.Limits.Idle = rapid.OneOf(dur, rapid.Just(Duration(0))).Draw(t, "idle")
+	s.Limits.Total = rapid.OneOf(dur, rapid.Just(Duration(0))).Draw(t, "total")
+	s.Limits.FailedShare = rapid.Float64Range(0, 1).Draw(t, "share")
+	s.Record.Compress = rapid.Bool().Draw(t, "compress")
+	s.Record.Output = pick("output", "record.output")
+	s.Report.SLO.E2E = rapid.Float64Range(0.001, 1e9).Draw(t, "slo")
+	if d := rapid.Int64Range(0, 9).Draw(t, "devices"); rapid.Bool().Draw(t, "split") && d > 0 {
+		s.Devices = Devices{Total: d + 1, Prefill: d, Decode: 1}
+	} else {
+		s.Devices = Devices{Total: d}
+	}
+	if seed := rapid.Int64Range(-1, 99).Draw(t, "seed"); seed >= 0 {
+		s.Seeds.Order = &seed
+	}
+	s.Seeds.Run = rapid.Int64Range(0, 1<<62).Draw(t, "run")
+	// What has no effect is not kept by YAML, so it is not part of the property.
+	d := Default()
+	for _, e := range s.withoutEffect() {
+		switch e.path {
+		case "load.arrivals":
+			s.Load.Arrivals = d.Load.Arrivals
+		case "load.burstiness":
+			s.Load.Burstiness = d.Load.Burstiness
+		case "load.conditioned":
+			s.Load.Conditioned = false
+		case "load.tail":
+			s.Load.Tail = d.Load.Tail
+		case "target.insecure":
+			s.Target.Insecure = false
+		case "seeds.order":
+			s.Seeds.Order = nil
+		}
+	}
+	return s
+}
+
+func TestYAMLRoundTrip(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "spec.yaml")
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSpec(t)
+		if issues := s.Validate(); Failed(issues) {
+			t.Fatalf("the generator is wrong:\n%s", format(issues))
+		}
+		text := s.YAML()
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		back, issues := Read(path, nil, nil)
+		if Failed(issues) {
+			t.Fatalf("refused:\n%s\n%s", format(issues), text)
+		}
+		if diff := cmp.Diff(s, back, cmpopts.IgnoreUnexported(Spec{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("changed (-was +is):\n%s\n%s", diff, text)
+		}
+		if again := back.YAML(); string(again) != string(text) {
+			t.Fatalf("not stable:\n%s\n%s", text, again)
+		}
+		if !json.Valid(s.JSON()) {
+			t.Fatal("JSON")
+		}
+	})
+}
