@@ -60,7 +60,8 @@ func BenchmarkHandler(b *testing.B) {
 }
 
 // BenchmarkPunctual is 64 streams of 100 tokens/s over loopback sockets, in one
-// process with a plain client: how late the writes are against the schedule.
+// process with a plain client: how late the writes are against the schedule, and
+// the client's stamps after the writes' beginnings.
 func BenchmarkPunctual(b *testing.B) {
 	o := Defaults()
 	o.PrefillFixed, o.PrefillPerToken, o.DecodePerSeq, o.Cache = 0, 0, 0, false
@@ -72,22 +73,36 @@ func BenchmarkPunctual(b *testing.B) {
 		c := newTCPClient()
 		n, clk := &network{client: c}, clock.New()
 		var wg sync.WaitGroup
+		var got [64]seen
 		for i := range 64 {
 			wg.Go(func() {
-				n.postURL(context.Background(), clk, r.URL+"/v1/chat/completions", fmt.Sprintf(
-					`{"messages":[{"role":"user","content":"%d"}],"stream":true,"max_tokens":200,"ignore_eos":true}`, i))
+				got[i] = n.postURL(context.Background(), clk, r.URL+"/v1/chat/completions", fmt.Sprintf(
+					`{"messages":[{"role":"user","content":"%d"}],"stream":true,"max_tokens":200,"ignore_eos":true}`, i), "X-Request-Id", fmt.Sprint(i))
 			})
 		}
 		wg.Wait()
-		var late []int64
+		var late, first, read []int64
 		for _, tr := range r.Trace() {
-			for i := range tr.Due {
-				late = append(late, tr.WriteStart[i]-tr.Due[i])
+			var id, k int
+			fmt.Sscan(tr.ID, &id)
+			for i, p := range got[id].data {
+				if !isContent(p) {
+					continue
+				}
+				late = append(late, tr.WriteStart[k]-tr.Due[k])
+				d := clk.Machine(got[id].times[i]) - tr.WriteStart[k]
+				read = append(read, d)
+				if k == 0 {
+					first = append(first, d)
+				}
+				k++
 			}
 		}
-		slices.Sort(late)
-		b.ReportMetric(float64(late[len(late)/2])/1e3, "late-p50-µs")
-		b.ReportMetric(float64(late[len(late)*99/100])/1e3, "late-p99-µs")
+		for name, x := range map[string][]int64{"late": late, "first": first, "read": read} {
+			slices.Sort(x)
+			b.ReportMetric(float64(x[len(x)/2])/1e3, name+"-p50-µs")
+			b.ReportMetric(float64(x[len(x)*99/100])/1e3, name+"-p99-µs")
+		}
 		c.CloseIdleConnections()
 		if err := r.Close(); err != nil {
 			b.Fatal(err)

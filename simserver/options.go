@@ -23,7 +23,7 @@ const (
 type Options struct {
 	Model       string `json:"model"`        // the served id
 	CheckModel  bool   `json:"check_model"`  // 404 for another id, as vLLM; SGLang accepts any
-	APIKey      string `json:"-"`            // "": none asked for
+	APIKey      string `json:"api_key"`      // "": none asked for
 	Context     int64  `json:"context"`      // most tokens of prompt and answer together
 	Version     string `json:"version"`      // told by /get_server_info
 	EarlyHeader bool   `json:"early_header"` // headers go out on arrival, not with the first chunk

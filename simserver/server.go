@@ -66,8 +66,8 @@ func (s *Server) Close() error {
 // be read.
 func (s *Server) Trace() []Truth { return s.truths.all() }
 
-// Seen counts requests by "METHOD /path". Beyond 1,000 different ones the rest
-// are counted as "other".
+// Seen counts requests by path, whatever their method and outcome. Beyond 1,000
+// different paths the rest are counted as "other".
 func (s *Server) Seen() map[string]int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +82,7 @@ func (s *Server) Seen() map[string]int64 {
 func (s *Server) Stats() sim.Stats { return s.engine.Stats() }
 
 func (s *Server) enter(r *http.Request) bool {
-	key := r.Method + " " + r.URL.Path
+	key := r.URL.Path
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.seen[key]; !ok && len(s.seen) >= 1000 {
