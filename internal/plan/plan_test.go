@@ -160,14 +160,14 @@ func TestShuffle(t *testing.T) {
 	if slices.Equal(a, items(seeds(2, nil))) {
 		t.Error("seeds 1 and 2 shuffle alike")
 	}
-	// Every row is as likely in the first place: 3 rows, 3000 seeds, 3σ is 78.
-	var first [3]int
-	for s := range int64(3000) {
-		first[newOrder(Params{Order: OrderShuffle, OrderSeed: s, DataRows: 3})[0]]++
+	// Every order is as likely: 6 orders of 3 rows, 6000 seeds, σ is 29.
+	orders := map[[3]uint32]int{}
+	for s := range int64(6000) {
+		orders[[3]uint32(newOrder(Params{Order: OrderShuffle, OrderSeed: s, DataRows: 3}))]++
 	}
-	for _, n := range first {
-		if n < 920 || n > 1080 {
-			t.Errorf("first places %v, want about 1000 each", first)
+	for o, n := range orders {
+		if len(orders) != 6 || n < 900 || n > 1100 {
+			t.Errorf("order %v came %d times of 6000", o, n)
 		}
 	}
 }
