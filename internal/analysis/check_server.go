@@ -59,7 +59,7 @@ func (r *run) serverChanged() Check {
 // failures: the share of failures is within limits.failed_share. Cancelled
 // requests are neither.
 func (r *run) failures(res *Results) Check {
-	c := Check{Name: "failures", Severity: SeverityFail, Result: ResultPass, Unit: "share", Limit: ref(r.spec.Limits.FailedShare),
+	c := Check{Name: CheckFailures, Severity: SeverityFail, Result: ResultPass, Unit: "share", Limit: ref(r.spec.Limits.FailedShare),
 		Do: "see the message of each class; limits.failed_share sets what is accepted"}
 	n := res.Counts
 	v, ok := share(n.Failed, n.OK+n.Failed)
@@ -116,7 +116,7 @@ func (r *run) bursts() Check {
 			return
 		}
 		n++
-		if q.Short {
+		if q.Bursty {
 			bursty++
 		}
 	})

@@ -60,6 +60,9 @@ const (
 	ResultNone = "not_observed" // there was nothing to judge by
 )
 
+// CheckFailures is the name of the check that has an exit code of its own.
+const CheckFailures = "failures"
+
 // Check is one named test of the run.
 type Check struct {
 	Name     string   `json:"name"`

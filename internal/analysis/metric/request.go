@@ -22,7 +22,7 @@ type Request struct {
 	// and its E2E runs to the end of the body.
 	Streamed  bool
 	Reasoning bool // at least one reasoning event or reasoning token
-	Short     bool // most token events came less than a millisecond after the one before; see Bursts
+	Bursty    bool // most token events came less than a millisecond after the one before; see Bursts
 	Session   bool // part of a session of several turns
 
 	Due, Ready, Released, WroteFirst         int64
@@ -124,7 +124,7 @@ func (q *Request) events(r *tape.Request, a *Arena) {
 		q.TokenEvents++
 	}
 	q.gaps = w.end()
-	q.Short = gaps > 0 && float64(short) > burstShare*float64(gaps)
+	q.Bursty = gaps > 0 && float64(short) > burstShare*float64(gaps)
 	q.perChoice(last)
 }
 

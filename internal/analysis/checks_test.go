@@ -1,0 +1,179 @@
+package analysis
+
+import (
+	"strings"
+	"testing"
+
+	"tokentape/tape"
+)
+
+// steadyRun is an open loop of n requests at 10/s, 20 tokens of 10 ms each, that
+// leaves nothing to remark but its size.
+func steadyRun(n int64) *script {
+	s := &script{reason: tape.ReasonCompleted, plan: n, spec: `{"load":{"requests":` + thousandsFree(n) + `,"rate":10}}`}
+	for i := range n {
+		due := i * 100 * msec
+		q := ok(i, due, every(20, 50*msec, 10*msec)...)
+		q.TDue = tape.Some(due)
+		q.Asked.Output = tape.Some[int64](20)
+		s.reqs = append(s.reqs, q)
+	}
+	return s
+}
+
+func thousandsFree(n int64) string { return strings.ReplaceAll(thousands(n), ",", "") }
+
+// late moves the sends of the requests in [from, to) by d: our own lag.
+func (s *script) late(from, to int, d int64) {
+	for _, q := range s.reqs[from:to] {
+		for _, t := range []*tape.Opt[int64]{&q.TReleased, &q.TConn, &q.TWroteFirst, &q.TWrote, &q.TFirstEvent, &q.TFirstToken, &q.TFirstVisible, &q.TLastToken, &q.TEnd} {
+			t.V += d
+		}
+	}
+}
+
+func TestNothingToRemark(t *testing.T) {
+	s := steadyRun(900)
+	res := s.analyse(t, Options{})
+	if res.Verdict.Line != "fit for use" {
+		for _, c := range res.Verdict.Checks {
+			t.Logf("%s %s: %s", c.Name, c.Result, c.Why)
+		}
+		t.Errorf("%q", res.Verdict.Line)
+	}
+	seen := map[string]bool{}
+	for _, c := range res.Verdict.Checks {
+		if c.Why == "" || c.Severity == "" || c.Result == "" || faults[c.Name] == "" || seen[c.Name] {
+			t.Errorf("%+v", c)
+		}
+		if c.Do != "" {
+			t.Errorf("%s passed and tells what to do", c.Name)
+		}
+		seen[c.Name] = true
+	}
+}
+
+// Every check misses for its own reason and no other.
+func TestChecks(t *testing.T) {
+	for _, c := range []struct {
+		check, name string
+		edit        func(*script)
+		result      string
+		why         string
+	}{
+		{"tape_complete", "no footer", func(s *script) { s.reason = "" }, ResultMiss, "no footer"},
+		{"tape_complete", "interrupted", func(s *script) { s.reason = tape.ReasonInterrupted }, ResultMiss, "interrupted"},
+		{"tape_complete", "torn", func(s *script) { s.more = append(s.more, &tape.Fault{Line: 7, Why: "torn line"}) }, ResultMiss, "torn line"},
+		{"tape_complete", "ended by its duration", func(s *script) { s.reason = tape.ReasonDuration }, ResultPass, "duration"},
+		{"counts_add_up", "a row twice", func(s *script) { s.reqs[5] = s.reqs[4] }, ResultMiss, "more than once"},
+		{"counts_add_up", "not issued", func(s *script) { s.cut = 3 }, ResultPass, "not issued 3"},
+		{"client_bound", "lag", func(s *script) { s.late(100, 120, 15*msec) }, ResultMiss, "pacer lag"},
+		{"client_bound", "lag within 10 % of the gap", func(s *script) { s.late(100, 120, 9*msec) }, ResultPass, "pacer lag"},
+		{"client_bound", "set-up of new connections is not ours", func(s *script) {
+			s.late(100, 120, 0)
+			for _, q := range s.reqs[100:120] {
+				q.Conn = &tape.Conn{ID: 2}
+				q.TConn.V += 40 * msec
+				q.TWroteFirst.V += 40 * msec
+			}
+		}, ResultPass, ""},
+		{"client_bound", "CPU", func(s *script) { s.more = append(s.more, &tape.ClientSample{T: 1, CPU: 3.9}) }, ResultMiss, "CPU 3.90 of 4"},
+		{"client_bound", "scheduler", func(s *script) { s.more = append(s.more, &tape.ClientSample{T: 1, SchedP99: 30 * msec}) }, ResultMiss, "scheduling"},
+		{"client_bound", "recorder", func(s *script) { s.reason = tape.ReasonRecorder }, ResultMiss, "recorder"},
+		{"client_bound", "bursts are no evidence", burst, ResultPass, ""},
+		{"bursts", "buffered", burst, ResultMiss, "arrived in bursts"},
+		{"offered_rate", "falling behind", func(s *script) {
+			for i := range s.reqs {
+				s.late(i, i+1, int64(i)*2*msec)
+			}
+		}, ResultMiss, "where the load rules allowed"},
+		{"offered_rate", "a full cap", func(s *script) {
+			for i, q := range s.reqs {
+				s.late(i, i+1, int64(i)*2*msec)
+				q.TReady = q.TReleased
+			}
+		}, ResultPass, ""},
+		{"slot_wait", "a full cap", func(s *script) {
+			for i, q := range s.reqs {
+				s.late(i, i+1, int64(i)*2*msec)
+				q.TReady = q.TReleased
+			}
+		}, ResultMiss, "waited for a slot"},
+		{"token_sources", "mixed", func(s *script) { s.reqs[3].Tokens.OutputSource = tape.SourceEvents }, ResultMiss, "usage 899, events 1"},
+		{"usage_missing", "some", func(s *script) { s.reqs[3].Tokens.Output = tape.Opt[int64]{} }, ResultMiss, "1 of 900"},
+		{"server_changed", "restart", func(s *script) {
+			s.more = append(s.more, &tape.Scrape{Source: "prefill-0", OK: true, Series: map[string]float64{"process_start_time_seconds": 5}},
+				&tape.Scrape{Source: "prefill-0", OK: true, Series: map[string]float64{"process_start_time_seconds": 9}})
+		}, ResultMiss, "prefill-0"},
+		{"server_changed", "not known", func(*script) {}, ResultNone, ""},
+		{"failures", "one", func(s *script) { s.reqs[9] = failed(9, 900*msec, msec, tape.OutcomeReset, "reset") }, ResultMiss, "reset 1"},
+		{"output_short", "stopped early", func(s *script) {
+			for _, q := range s.reqs {
+				q.Asked.Output = tape.Some[int64](512)
+			}
+		}, ResultMiss, "3.91 %"},
+		{"window_sufficiency", "few requests", func(s *script) { s.reqs, s.plan = s.reqs[:50], 50 }, ResultMiss, "wanted are 128"},
+		{"window_sufficiency", "no window", func(s *script) { s.reqs, s.plan = s.reqs[:1], 1 }, ResultMiss, "no steady window"},
+		{"window_trend", "TTFT rises", func(s *script) {
+			for i, q := range s.reqs {
+				q.TFirstToken.V += int64(i) * 50000
+			}
+		}, ResultMiss, "TTFT rises"},
+		{"cache_state", "reported once", func(s *script) { s.reqs[0].Tokens.Cached = tape.Some[int64](90) }, ResultPass, "observed in 1, inferred 0 in 899"},
+		{"cache_state", "never reported", func(*script) {}, ResultNone, "not observable"},
+		{"repeats", "a row twice", func(s *script) { s.reqs[7].Ref = s.reqs[6].Ref }, ResultMiss, "1 of 900"},
+		{"attempts", "a second attempt", func(s *script) { s.reqs[7].Attempts = 2 }, ResultMiss, "1 attempt"},
+	} {
+		t.Run(c.check+": "+c.name, func(t *testing.T) {
+			s := steadyRun(900)
+			c.edit(s)
+			got := check(t, s.analyse(t, Options{}), c.check)
+			if got.Result != c.result || !strings.Contains(got.Why, c.why) {
+				t.Errorf("%s %q, want %s with %q", got.Result, got.Why, c.result, c.why)
+			}
+			if got.Result == ResultMiss && got.Do == "" {
+				t.Error("a miss without advice")
+			}
+		})
+	}
+}
+
+// burst delivers all tokens of every response at once (A27).
+func burst(s *script) {
+	for i := range s.reqs {
+		due := s.reqs[i].TDue
+		q := ok(int64(i), due.V, every(50, 40*msec, 0)...)
+		q.TDue = due
+		s.reqs[i] = q
+	}
+}
+
+func TestStrictTurnsNotesIntoFails(t *testing.T) {
+	s := steadyRun(50)
+	if res := s.analyse(t, Options{}); !res.Verdict.Fit || res.Verdict.Line != "fit for use; 1 note" {
+		t.Errorf("%q", res.Verdict.Line)
+	}
+	s.spec = `{"load":{"rate":10},"report":{"strict":["window_sufficiency"]}}`
+	if res := s.analyse(t, Options{}); res.Verdict.Fit || res.Verdict.Line != "NOT fit for use: window too small" {
+		t.Errorf("%q", res.Verdict.Line)
+	}
+}
+
+// Small honest runs are fit for use: N = 1, and N = 4 at C = 2.
+func TestSmallRunsAreFit(t *testing.T) {
+	one := &script{reason: tape.ReasonCompleted, plan: 1, spec: `{"load":{"requests":1,"concurrency":1}}`}
+	q := ok(0, 0, every(32, 100*msec, 10*msec)...)
+	q.TWroteFirst.V, q.TWrote.V = 3*msec, 3*msec // a cold process
+	one.reqs = append(one.reqs, q)
+	four := &script{reason: tape.ReasonCompleted, plan: 4, spec: `{"load":{"requests":4,"concurrency":2,"rate":1}}`}
+	for i := range int64(4) {
+		q := ok(i, i*1000*msec, every(32, 100*msec, 10*msec)...)
+		q.TDue = tape.Some(i * 1000 * msec)
+		four.reqs = append(four.reqs, q)
+	}
+	for _, s := range []*script{one, four} {
+		if res := s.analyse(t, Options{}); !res.Verdict.Fit {
+			t.Errorf("%d requests: %s", s.plan, res.Verdict.Line)
+		}
+	}
+}
