@@ -56,7 +56,7 @@ build_server() {
 # makes a new one.
 build_model() {
   local sources
-  sources=$(cat "$here"/realserver/*.go "$here/realserver/Modelfile" - <<<"$tokenizer" | sha256sum | cut -c1-12)
+  sources=$(cd "$here/realserver" && cat main.go tokenizer.go gguf.go Modelfile - <<<"$tokenizer" | sha256sum | cut -c1-12)
   files=$cache/model-$sources
   [ -f "$files/tiny.gguf" ] && return
   command -v npm >/dev/null || packages npm

@@ -9,9 +9,10 @@ out=${1:-runs}
 log=$(mktemp)
 command -v tokentape >/dev/null || { echo "tokentape is not in PATH; build it: go install ./cmd/tokentape" >&2; exit 2; }
 
-tokentape sim --listen 127.0.0.1:0 >"$log" 2>&1 &
+tokentape sim --addr 127.0.0.1:0 --for 10m >"$log" 2>&1 &
 server=$!
-trap 'kill "$server" 2>/dev/null; wait "$server" 2>/dev/null || true; rm -f "$log"' EXIT
+stop() { kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; }
+trap 'stop; rm -f "$log"' EXIT
 url=
 for _ in $(seq 100); do
   url=$(grep -om1 'http://[0-9.:]*' "$log" || true)
@@ -31,8 +32,7 @@ step "four requests, at most two in flight, one offered per second" \
 step "a load: 150 requests, at most eight in flight, 15 offered per second" \
   "$here/spec.yaml" --name load --requests 150 --concurrency 8 --rate 15 --arrivals poisson --repeat cycle
 
-kill "$server"
-wait "$server" 2>/dev/null || true
+stop
 run=$(ls -d "$out"/load/*/ | tail -n 1)
 printf '\n== the server is gone, the tape is not\n$ tokentape report %s --window steady\n' "$run"
 tokentape report "$run" --window steady
