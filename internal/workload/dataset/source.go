@@ -20,9 +20,10 @@ type source struct {
 	long   []byte // the line, when it does not fit r's buffer
 	offset int64  // of the next line
 	line   int    // number of the line last returned, from 1
+	most   int    // bytes of a line
 }
 
-func newSource(r io.Reader) *source { return &source{r: bufio.NewReaderSize(r, 1<<18)} }
+func newSource(r io.Reader) *source { return &source{r: bufio.NewReaderSize(r, 1<<18), most: maxRow} }
 
 // next is the next line without its line feed, and its offset; valid until the
 // next call. The first line comes without a byte order mark. io.EOF ends.
@@ -32,8 +33,8 @@ func (s *source) next() (line []byte, offset int64, err error) {
 		var part []byte
 		part, err = s.r.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			if s.long = append(s.long, part...); len(s.long) > maxRow {
-				return nil, 0, spec.Issue{Line: s.line + 1, Col: 1, Message: fmt.Sprintf("the line is longer than %d MB", maxRow>>20),
+			if s.long = append(s.long, part...); len(s.long) > s.most {
+				return nil, 0, spec.Issue{Line: s.line + 1, Col: 1, Message: fmt.Sprintf("the line is longer than %d MB", s.most>>20),
 					Hint: "put one row on a line"}
 			}
 			continue

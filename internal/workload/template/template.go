@@ -175,8 +175,7 @@ func lookup(fields map[string]json.RawMessage, path string) (json.RawMessage, er
 		name, more, nested := strings.Cut(rest, ".")
 		raw, ok := fields[name]
 		if !ok {
-			e := missing(fields, path, done, rest, name)
-			return nil, e
+			return nil, missing(fields, path, done, rest, name)
 		}
 		if !nested {
 			return raw, nil
@@ -191,53 +190,16 @@ func lookup(fields map[string]json.RawMessage, path string) (json.RawMessage, er
 
 func missing(fields map[string]json.RawMessage, path, done, rest, name string) *FieldError {
 	e := &FieldError{Path: path}
-	best := ""
 	for f := range fields {
 		e.Have = append(e.Have, f)
 	}
 	sort.Strings(e.Have)
-	if best = nearest(e.Have, name); best == "" {
-		best = nearest(e.Have, rest)
+	best := spec.Nearest(e.Have, name)
+	if best == "" {
+		best = spec.Nearest(e.Have, rest)
 	}
 	if best != "" {
 		e.Nearest = done + best
 	}
 	return e
-}
-
-// nearest is the name that key most likely meant: equal but for case and spaces,
-// else within a third of its length by edits; "" when there is none.
-func nearest(names []string, key string) string {
-	norm := func(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
-	best, dist := "", utf8.RuneCountInString(key)/3+1
-	for _, n := range names {
-		if norm(n) == norm(key) {
-			return n
-		}
-		if d := distance([]rune(norm(n)), []rune(norm(key))); d < dist {
-			best, dist = n, d
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance.
-func distance(a, b []rune) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range a {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range b {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

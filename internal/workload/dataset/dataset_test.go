@@ -1,0 +1,221 @@
+package dataset
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"tokentape/internal/spec"
+)
+
+func write(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func mustOpen(t testing.TB, path, format string) *File {
+	t.Helper()
+	f, err := Open(path, format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// samples hold, for every format, one file of the same three rows: text "a",
+// "line\nbreak" and "中文", n 1, 2 and 3.
+var samples = map[string]string{
+	"jsonl": "{\"text\":\"a\",\"n\":1}\n{\"text\":\"line\\nbreak\",\"n\":2}\n{\"text\":\"中文\",\"n\":3}\n",
+}
+
+// Every format obeys what a File promises.
+func TestFormatsConform(t *testing.T) {
+	for name, fm := range formats {
+		t.Run(name, func(t *testing.T) {
+			text, ok := samples[name]
+			if !ok {
+				t.Fatal("the format has no sample")
+			}
+			if !fm.sniff([]byte(text)) {
+				t.Error("the format does not know its own sample")
+			}
+			path := write(t, "data"+fm.extensions[0], text)
+			f := mustOpen(t, path, name)
+			sum := sha256.Sum256([]byte(text))
+			if got, want := f.Info(), (Info{path, name, int64(len(text)), 3, hex.EncodeToString(sum[:])}); got != want || f.Len() != 3 {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+			if auto := mustOpen(t, path, Auto); auto.Info() != f.Info() {
+				t.Errorf("auto chose %s", auto.Info().Format)
+			}
+			if auto := mustOpen(t, write(t, "noextension", text), ""); auto.Info().Format != name {
+				t.Errorf("content looks like %s", auto.Info().Format)
+			}
+			var wg sync.WaitGroup
+			for i, want := range []string{"a", "line\nbreak", "中文"} {
+				wg.Go(func() {
+					r, err := f.Row(int64(i))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					var got string
+					json.Unmarshal(r.Fields["text"], &got)
+					sum := sha256.Sum256(r.Raw)
+					if got != want || r.Index != int64(i) || r.SHA256 != hex.EncodeToString(sum[:]) || string(r.Fields["n"]) != fmt.Sprint(i+1) {
+						t.Errorf("row %d: %q %+v", i, got, r)
+					}
+					if !bytes.HasPrefix([]byte(text)[r.Offset:], r.Raw) {
+						t.Errorf("row %d does not stand at offset %d", i, r.Offset)
+					}
+				})
+			}
+			wg.Wait()
+			for _, i := range []int64{-1, 3} {
+				if _, err := f.Row(i); err == nil {
+					t.Errorf("row %d was given", i)
+				}
+			}
+			if err := os.WriteFile(path, []byte(strings.Replace(text, "a", "b", 1)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.Row(0); err == nil || !strings.Contains(err.Error(), "not what it was") {
+				t.Errorf("an edited row: %v", err)
+			}
+			os.Truncate(path, 10)
+			if _, err := f.Row(2); err == nil || !strings.Contains(err.Error(), "not what it was") {
+				t.Errorf("a lost row: %v", err)
+			}
+			f.Close()
+			if _, err := f.Row(1); err == nil {
+				t.Error("a closed file gave a row")
+			}
+		})
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	dir := t.TempDir()
+	os.WriteFile(filepath.Join(dir, "real.jsonl"), []byte("{}\n"), 0o644)
+	fifo := "/dev/null"
+	tests := []struct {
+		name, path, format string
+		want               []string
+	}{
+		{"no path", "", Auto, []string{"workload.dataset.path", "--dataset"}},
+		{"missing", filepath.Join(dir, "rael.jsonl"), Auto, []string{"rael.jsonl", "no such file", "--dataset", "real.jsonl"}},
+		{"directory", dir, Auto, []string{"directory", "data.jsonl"}},
+		{"device", fifo, Auto, []string{"no regular file", "save it"}},
+		{"empty", write(t, "a.jsonl", ""), Auto, []string{"a.jsonl: the file is empty"}},
+		{"only a mark", write(t, "a.jsonl", "\xEF\xBB\xBF"), Auto, []string{"no rows"}},
+		{"blank", write(t, "a.jsonl", "\n \r\n\t\n"), Auto, []string{"no rows", "blank"}},
+		{"unknown format", write(t, "a.jsonl", "{}"), "toml", []string{"workload.dataset.format", `"toml"`, "jsonl"}},
+		{"unknown content", write(t, "a.txt", "hello"), Auto, []string{"workload.dataset.format", `"hello"`, "jsonl"}},
+		{"gzip", write(t, "a.jsonl", "\x1f\x8b\x08"), "jsonl", []string{"gzip", "gunzip"}},
+		{"zstd", write(t, "a.jsonl.zst", "\x28\xb5\x2f\xfd\x00"), Auto, []string{"zstd"}},
+		{"utf-16", write(t, "a.jsonl", "\xff\xfe{\x00}\x00"), Auto, []string{"UTF-16", "iconv"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) { refused(t, tt.path, tt.format, tt.want) })
+	}
+	if os.Getuid() != 0 {
+		path := write(t, "secret.jsonl", "{}")
+		os.Chmod(path, 0)
+		refused(t, path, Auto, []string{"permission denied", "chmod"})
+	}
+}
+
+func refused(t *testing.T, path, format string, want []string) {
+	t.Helper()
+	f, err := Open(path, format)
+	if err == nil {
+		f.Close()
+		t.Fatal("opened")
+	}
+	var at spec.Issue
+	if !errors.As(err, &at) {
+		t.Errorf("%v is a %T", err, err)
+	}
+	for _, w := range want {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%q does not say %q", err, w)
+		}
+	}
+}
+
+// Row i is found whatever lines are blank, and the index takes 16 bytes a row.
+func TestIndex(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var x index
+		var want []int
+		line := 1
+		n := rapid.IntRange(1, 200).Draw(t, "n")
+		for i := range n {
+			line += rapid.SampledFrom([]int{0, 0, 0, 1, 5}).Draw(t, "blank")
+			x.add(int64(i)*10, line, i, uint32(i))
+			want = append(want, line)
+			line++
+		}
+		for i, w := range want {
+			if e, got := x.row(int64(i)); got != w || e != (entry{int64(i) * 10, uint32(i), uint32(i)}) {
+				t.Fatalf("row %d: line %d, want %d; %+v", i, got, w, e)
+			}
+		}
+	})
+
+	const rows = 1 << 20
+	var x index
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range rows {
+		x.add(int64(i), i+1, 1, 0)
+	}
+	runtime.ReadMemStats(&after)
+	if got := float64(after.TotalAlloc-before.TotalAlloc) / rows; got > 16.5 {
+		t.Errorf("%.1f bytes were allocated a row", got)
+	}
+	if _, line := x.row(rows - 1); line != rows {
+		t.Errorf("line %d", line)
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	row := `{"question":"` + strings.Repeat("Wie spät ist es? ", 60) + `","answer":""}` + "\n"
+	path := write(b, "a.jsonl", strings.Repeat(row, 64<<20/len(row)))
+	st, _ := os.Stat(path)
+	b.SetBytes(st.Size())
+	for b.Loop() {
+		f, err := Open(path, Auto)
+		if err != nil {
+			b.Fatal(err)
+		}
+		f.Close()
+	}
+}
+
+func BenchmarkRow(b *testing.B) {
+	f := mustOpen(b, write(b, "a.jsonl", `{"question":"`+strings.Repeat("What time is it? ", 60)+`","answer":""}`), Auto)
+	b.SetBytes(f.Info().Bytes)
+	for b.Loop() {
+		if _, err := f.Row(0); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package rows
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"tokentape/internal/spec"
+	"tokentape/internal/workload"
+	"tokentape/internal/workload/dataset"
+	"tokentape/internal/workload/template"
+)
+
+func open(t testing.TB, text, tmpl, system string) (*Source, string, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "data.jsonl")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := dataset.Open(path, dataset.Auto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	p, err := template.Parse(tmpl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(f, p, system)
+	return s, path, err
+}
+
+type message = workload.Message
+
+func TestItems(t *testing.T) {
+	user := func(s string) message { return message{Role: "user", Content: s} }
+	system := func(s string) message { return message{Role: "system", Content: s} }
+	tests := []struct {
+		name, row, template, system string
+		want                        []message
+		prompt                      string
+		output                      int64
+		notes                       []string
+	}{
+		{name: "question", row: `{"question":"Why?","answer":""}`, want: []message{user("Why?")}, prompt: "Why?"},
+		{name: "template and system", row: `{"q":"Why?"}`, template: "Q: {q}", system: "Be brief.",
+			want: []message{system("Be brief."), user("Q: Why?")}, prompt: "Q: Why?"},
+		{name: "own length", row: `{"question":"x","max_tokens":7}`, want: []message{user("x")}, prompt: "x", output: 7,
+			notes: []string{"1 of 1 dataset rows set their own output length (7 to 7 tokens), which wins over workload.output_tokens"}},
+		{name: "own length, other name", row: `{"question":"x","output_tokens":9,"max_tokens":null}`, want: []message{user("x")}, prompt: "x", output: 9,
+			notes: []string{"1 of 1 dataset rows set their own output length (9 to 9 tokens), which wins over workload.output_tokens"}},
+		{name: "both names agree", row: `{"question":"x","output_tokens":9,"max_tokens":9}`, want: []message{user("x")}, prompt: "x", output: 9,
+			notes: []string{"1 of 1 dataset rows set their own output length (9 to 9 tokens), which wins over workload.output_tokens"}},
+		{name: "messages", row: `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b","name":null},{"role":"user","content":"c"}]}`, system: "S",
+			want:  []message{system("S"), user("a"), {Role: "assistant", Content: "b"}, user("c")},
+			notes: []string{"1 of 1 dataset rows have no question; their messages are sent as they are"}},
+		{name: "own system message", row: `{"messages":[{"role":"system","content":"mine"},{"role":"user","content":"c"}]}`, system: "S",
+			want: []message{system("mine"), user("c")},
+			notes: []string{"1 of 1 dataset rows have no question; their messages are sent as they are",
+				"1 of 1 dataset rows have a system message of their own, which wins over workload.system"}},
+		{name: "question wins over messages", row: `{"messages":17,"question":"x"}`, want: []message{user("x")}, prompt: "x"},
+		{name: "a template wins over messages", row: `{"messages":[{"role":"user","content":"a"}],"q":"x"}`, template: "{q}!", want: []message{user("x!")}, prompt: "x!"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.template == "" {
+				tt.template = template.Default
+			}
+			s, _, err := open(t, "\n"+tt.row+"\n", tt.template, tt.system)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := s.Item(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := sha256.Sum256([]byte(tt.row))
+			want := workload.Item{
+				Ref:      workload.Ref{Row: 0, Offset: 1, SHA256: hex.EncodeToString(sum[:])},
+				Messages: tt.want, Prompt: tt.prompt, OutputLen: tt.output,
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("got  %+v\nwant %+v", got, want)
+			}
+			if n := s.Notes(); !reflect.DeepEqual(n, tt.notes) {
+				t.Errorf("notes %q", n)
+			}
+		})
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	tests := []struct {
+		name, row, template string
+		want                []string
+	}{
+		{"missing field", `{"qestion":"x","answer":""}`, "{question}", []string{"{question}", "answer, qestion", "did you mean {qestion}?"}},
+		{"null field", `{"question":null}`, "{question}", []string{"{question}", "null"}},
+		{"empty prompt", `{"question":""}`, "{question}", []string{"the prompt is empty"}},
+		{"length 0", `{"question":"x","max_tokens":0}`, "{question}", []string{"max_tokens is 0, not a positive integer"}},
+		{"length negative", `{"question":"x","output_tokens":-3}`, "{question}", []string{"output_tokens is -3"}},
+		{"length as text", `{"question":"x","max_tokens":"32"}`, "{question}", []string{`max_tokens is "32"`}},
+		{"length with a fraction", `{"question":"x","max_tokens":32.5}`, "{question}", []string{"max_tokens is 32.5"}},
+		{"length too large", `{"question":"x","max_tokens":99999999999999999999}`, "{question}", []string{"max_tokens is 99999999999999999999"}},
+		{"lengths differ", `{"question":"x","max_tokens":1,"output_tokens":2}`, "{question}", []string{"max_tokens is 1 but output_tokens is 2"}},
+		{"messages of another kind", `{"messages":"hi"}`, "{question}", []string{"messages is not a list"}},
+		{"no message", `{"messages":[]}`, "{question}", []string{"messages is not a list of at least one"}},
+		{"null message", `{"messages":[null]}`, "{question}", []string{"messages[0] has no role"}},
+		{"no role", `{"messages":[{"content":"a"}]}`, "{question}", []string{"messages[0] has no role"}},
+		{"no content", `{"messages":[{"role":"user"}]}`, "{question}", []string{"messages[0].content is not a string"}},
+		{"null content", `{"messages":[{"role":"user","content":null}]}`, "{question}", []string{"messages[0].content is not a string"}},
+		{"multimodal", `{"messages":[{"role":"user","content":[{"type":"text","text":"a"}]}]}`, "{question}", []string{"messages[0].content", "multimodal"}},
+		{"tool calls", `{"messages":[{"role":"assistant","content":"","tool_calls":[]},{"role":"user","content":"a"}]}`, "{question}", []string{`messages[0] has "tool_calls"`}},
+		{"answered", `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`, "{question}", []string{"assistant's answer", "jq"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			// The bad row is the last one: all rows are checked.
+			s, path, err := open(t, `{"question":"fine","q":1}`+"\n\n"+tt.row, tt.template, "")
+			if err == nil {
+				t.Fatalf("accepted: %v", s.Notes())
+			}
+			var at spec.Issue
+			if !errors.As(err, &at) || at.File != path || at.Line != 3 || at.Hint == "" {
+				t.Errorf("not an issue of %s:3 with a hint: %#v", path, err)
+			}
+			for _, w := range tt.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("%q does not say %q", err, w)
+				}
+			}
+		})
+	}
+}
+
+// A dataset that changes while a run goes on is an error, not another prompt.
+func TestEditedDataset(t *testing.T) {
+	s, path, err := open(t, `{"question":"one"}`+"\n"+`{"question":"two"}`, template.Default, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(`{"question":"one"}`+"\n"+`{"question":"TWO"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Item(0); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Item(1); err == nil || !strings.Contains(err.Error(), path+":2:1: ") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := s.Item(2); err == nil {
+		t.Error("there is no row 2")
+	}
+}
+
+func BenchmarkNew(b *testing.B) {
+	row := `{"question":"` + strings.Repeat("What time is it? ", 60) + `","answer":"","max_tokens":32}` + "\n"
+	s, path, err := open(b, strings.Repeat(row, 16<<20/len(row)), template.Default, "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	st, _ := os.Stat(path)
+	b.SetBytes(st.Size())
+	for b.Loop() {
+		if _, err := New(s.file, s.template, ""); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
