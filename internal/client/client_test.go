@@ -7,7 +7,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -428,27 +430,60 @@ func TestClientClose(t *testing.T) {
 	})
 }
 
-func TestGet(t *testing.T) {
+// Close ends a dial that nothing else would end.
+func TestCloseWhileDialling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := serveRaw(segments(segment{0, okAnswer}))
-		c := start(t, s)
-		for range 3 {
-			got, err := c.Get(t.Context(), "http://sim.test/metrics", http.Header{"X-A": {"1"}}, 2)
-			if err != nil || got.Status != 200 || string(got.Body) != "ok" || got.Remote != s.l.Addr().String() || s.headers[0].Get("X-A") != "1" {
-				t.Fatalf("%+v, %v", got, err)
-			}
-		}
-		_, err := c.Get(t.Context(), "http://user:secret@sim.test/metrics?key=secret", nil, 1)
-		if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "longer than 1 bytes") {
-			t.Errorf("limit: %v", err)
-		}
-		if s.conns != 1 {
-			t.Errorf("%d connections for one scrape after the other", s.conns)
-		}
-		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(io.ErrShortWrite)
-		if _, err := c.Get(ctx, "http://sim.test/", nil, 1); !errors.Is(err, io.ErrShortWrite) || Classify(err) != ClassCancelled {
-			t.Errorf("cancelled: %v", err)
+		c := New(Config{Clock: clock.New(), Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}})
+		time.AfterFunc(time.Second, c.Close)
+		_, err := c.Do(t.Context(), "POST", "http://sim.test/", nil, nil, new(Trace))
+		if !errors.Is(err, ErrClosed) || Classify(err) != ClassCancelled || c.cfg.Clock.Now() != 1000*ms {
+			t.Errorf("%v at %d", err, c.cfg.Clock.Now())
 		}
 	})
+}
+
+// Real sockets, many at once: every stamp in its order, every connection used by
+// one request at a time, no more connections than requests in flight.
+func TestConcurrent(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		for range 20 {
+			io.WriteString(w, "data: x\n\n")
+			w.(http.Flusher).Flush()
+		}
+	}))
+	defer srv.Close()
+	const workers, each = 16, 20
+	c := New(Config{Clock: clock.New(), MaxIdle: workers})
+	defer c.Close()
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for range each {
+				var tr Trace
+				before := c.cfg.Clock.Now()
+				resp, err := c.Do(t.Context(), "POST", srv.URL, nil, []byte("{}"), &tr)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				data, stamps, _, err := readAll(t, resp.Body, 4096)
+				if len(data) != 180 || err != nil || resp.Body.Approximate() {
+					t.Errorf("%d bytes, %v, approximate %v", len(data), err, resp.Body.Approximate())
+				}
+				order := append([]int64{before, tr.GotConn, tr.WroteFirst, tr.Wrote, tr.Headers}, append(stamps, resp.Body.Last(), c.cfg.Clock.Now())...)
+				if !slices.IsSorted(order) {
+					t.Errorf("stamps out of order: %v", order)
+				}
+				if tr.ConnID < 1 || tr.ConnID > 2*workers {
+					t.Errorf("connection %d", tr.ConnID)
+				}
+				resp.Body.Close()
+			}
+		})
+	}
+	wg.Wait()
 }
