@@ -110,6 +110,7 @@ func appendRequest(b []byte, r *Request) []byte {
 		b = appendTextIf(b, `,"sha256":`, o.SHA256)
 		b = appendTextIf(b, `,"text":`, o.Text)
 		b = appendTextIf(b, `,"reasoning":`, o.Reasoning)
+		b = appendTextIf(b, `,"tools":`, o.Tools)
 		b = append(dropComma(b, from), '}')
 	}
 	return append(b, '}')

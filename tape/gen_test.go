@@ -72,7 +72,7 @@ func genRequest() *rapid.Generator[*Request] {
 			r.Conn = &Conn{ID: i(), Reused: rapid.Bool().Draw(t, "reused"), Remote: s()}
 		}
 		if rapid.Bool().Draw(t, "output") {
-			r.Output = &Output{SHA256: s(), Text: s(), Reasoning: s()}
+			r.Output = &Output{SHA256: s(), Text: s(), Reasoning: s(), Tools: s()}
 		}
 		return r
 	})
