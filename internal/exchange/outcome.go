@@ -168,16 +168,16 @@ func (x *flight) judge(resp *client.Response) verdict {
 		return x.notStream(resp)
 	case f.Malformed > 0:
 		v := verdict{outcome: tape.OutcomeMalformed}
-		v.message = fmt.Sprintf("%d of %d events could not be read; the first: %s", f.Malformed, len(x.kinds), f.Sample)
+		v.message = fmt.Sprintf("%d of %d events could not be read; the first: %s", f.Malformed, len(x.kinds), e.mask(f.Sample))
 		if f.Whole {
-			v.message = "the answer is not the JSON that " + e.cfg.Dialect.Name() + " knows: " + f.Sample
+			v.message = "the answer is not the JSON that " + e.cfg.Dialect.Name() + " knows: " + e.mask(f.Sample)
 		}
 		if !stream && looksLikeSSE(x.head) {
 			v.message = "a stream came although workload.stream is false: " + e.quote(x.head)
 		}
 		return v
 	case f.Err != nil:
-		return serverError(f.Err)
+		return e.serverError(f.Err)
 	case f.Finish == "abort", f.Finish == "aborted", f.Finish == "error":
 		return verdict{outcome: tape.OutcomeAborted, message: fmt.Sprintf("the server gave up: finish reason %q after %d token events", f.Finish, x.tokens)}
 	}
@@ -234,9 +234,9 @@ func (x *flight) notStream(resp *client.Response) verdict {
 	}
 }
 
-func serverError(err *dialect.ServerError) verdict {
+func (e *Exchanger) serverError(err *dialect.ServerError) verdict {
 	v := verdict{outcome: tape.OutcomeServer, cause: cause(0, err.Code, err.Code+" "+err.Type+" "+err.Message)}
-	v.message = err.Message
+	v.message = e.mask(err.Message)
 	var about []string
 	if err.Type != "" {
 		about = append(about, err.Type)
