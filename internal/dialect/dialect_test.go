@@ -1,0 +1,416 @@
+package dialect
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tokentape/internal/dialect/frame"
+	"tokentape/internal/workload"
+	"tokentape/tape"
+)
+
+// collected is what a sink was given.
+type collected struct{ text strings.Builder }
+
+func (c *collected) sink(kind byte, choice int32, text []byte) {
+	fmt.Fprintf(&c.text, "%c%d:%s ", kind, choice, text)
+}
+
+// Every dialect has to pass this.
+func TestConformance(t *testing.T) {
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			d, err := Get(name)
+			if err != nil || d.Name() != name || !strings.HasPrefix(d.Path(), "/") {
+				t.Fatalf("%v, %q, %q", err, d.Name(), d.Path())
+			}
+			item := workload.Item{Prompt: "héllo <&> 你好\u2028\"\n", OutputLen: 7, Extra: map[string]json.RawMessage{"seed": []byte(" 3 ")}}
+			item.Messages = []workload.Message{{Role: "system", Content: "be brief"}, {Role: "user", Content: item.Prompt}}
+			opts := Options{Model: "m", Stream: true, OutputLen: 5, Sampling: map[string]any{"temperature": 0.5, "seed": 1, "ignore_eos": true}}
+			body, err := d.Body(item, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, _ := d.Body(item, opts)
+			if !json.Valid(body) || string(again) != string(body) || strings.Contains(string(body), "\n") {
+				t.Errorf("body %s", body)
+			}
+			if s := string(body); !strings.Contains(s, "héllo <&> 你好") || !strings.Contains(s, `"seed":3`) || Asked(item, opts) != 7 {
+				t.Errorf("body %s, asked %d", s, Asked(item, opts))
+			}
+			if _, err := d.Body(workload.Item{Prompt: "\xff", Messages: []workload.Message{{Role: "user", Content: "\xff"}}}, opts); err == nil || !strings.Contains(err.Error(), "UTF-8") {
+				t.Errorf("broken UTF-8: %v", err)
+			}
+			if _, err := d.Body(workload.Item{}, opts); err == nil {
+				t.Error("an empty item was accepted")
+			}
+
+			dec := d.NewDecoder()
+			fresh := *dec.Facts()
+			for _, n := range []int64{fresh.Input, fresh.Output, fresh.Cached, fresh.Reasoning, fresh.Accepted, fresh.Rejected, fresh.Verify} {
+				if n != Unknown {
+					t.Errorf("a fresh decoder knows a count: %+v", fresh)
+				}
+			}
+			marks := dec.Event("", []byte(`{"broken`), nil)
+			if len(marks) != 1 || dec.Facts().Malformed != 1 || dec.Facts().Sample != `{"broken` {
+				t.Errorf("%v, %+v", marks, dec.Facts())
+			}
+			dec.Event("", []byte(`{"error":{"message":"boom","code":500}}`), nil)
+			if e := dec.Facts().Err; e == nil || e.Message != "boom" || e.Code != "500" {
+				t.Errorf("%+v", dec.Facts().Err)
+			}
+			dec.Reset()
+			if d := cmp.Diff(fresh, *dec.Facts()); d != "" {
+				t.Errorf("after Reset (-fresh +got):\n%s", d)
+			}
+		})
+	}
+	if _, err := Get("openai"); err == nil || !strings.Contains(err.Error(), "openai-chat, openai-completions") {
+		t.Errorf("unknown name: %v", err)
+	}
+}
+
+func TestBody(t *testing.T) {
+	chat, _ := Get("openai-chat")
+	completions, _ := Get("openai-completions")
+	hi := workload.Item{Messages: []workload.Message{{Role: "user", Content: "hi"}}, Prompt: "hi"}
+	extra := func(k, v string) workload.Item {
+		it := hi
+		it.Extra = map[string]json.RawMessage{k: json.RawMessage(v)}
+		return it
+	}
+	long := hi
+	long.OutputLen = 7
+	for _, tc := range []struct {
+		name  string
+		d     Dialect
+		item  workload.Item
+		o     Options
+		want  string // a body, or a part of the error
+		asked int64
+	}{
+		{"chat", chat, hi, Options{Model: "m", Stream: true, OutputLen: 5}, `{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true,"stream_options":{"include_usage":true},"max_tokens":5}`, 5},
+		{"not streaming", chat, hi, Options{Model: "m"}, `{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":false}`, 0},
+		{"completions", completions, long, Options{Model: "m", Stream: true, OutputLen: 5}, `{"model":"m","prompt":"hi","stream":true,"stream_options":{"include_usage":true},"max_tokens":7}`, 7},
+		{"prompt as message", chat, workload.Item{Prompt: "hi"}, Options{}, `{"messages":[{"role":"user","content":"hi"}],"stream":false}`, 0},
+		{"sampling sorted", chat, hi, Options{Sampling: map[string]any{"top_p": 1, "a": []string{"<"}, "stop": nil}}, `{"messages":[{"role":"user","content":"hi"}],"stream":false,"a":["<"],"stop":null,"top_p":1}`, 0},
+		{"row wins over sampling", chat, extra("top_p", "0.5"), Options{Sampling: map[string]any{"top_p": 1}}, `{"messages":[{"role":"user","content":"hi"}],"stream":false,"top_p":0.5}`, 0},
+		{"row's model", chat, extra("model", `"lora"`), Options{Model: "m"}, `{"model":"lora","messages":[{"role":"user","content":"hi"}],"stream":false}`, 0},
+		{"row's length", chat, extra("max_tokens", "9"), Options{OutputLen: 5}, `{"messages":[{"role":"user","content":"hi"}],"stream":false,"max_tokens":9}`, 9},
+		{"row's newer length", chat, extra("max_completion_tokens", "9"), Options{OutputLen: 5}, `{"messages":[{"role":"user","content":"hi"}],"stream":false,"max_completion_tokens":9}`, 9},
+		{"length as sampling option", chat, hi, Options{Sampling: map[string]any{"max_completion_tokens": 4}}, `{"messages":[{"role":"user","content":"hi"}],"stream":false,"max_completion_tokens":4}`, 4},
+		{"stream options keep usage", chat, hi, Options{Stream: true, Sampling: map[string]any{"stream_options": map[string]any{"continuous_usage_stats": true}}}, `{"messages":[{"role":"user","content":"hi"}],"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true}}`, 0},
+		{"usage not wanted", chat, hi, Options{Stream: true, Sampling: map[string]any{"stream_options": map[string]any{"include_usage": false}}}, `{"messages":[{"role":"user","content":"hi"}],"stream":true,"stream_options":{"include_usage":false}}`, 0},
+		{"two lengths", chat, hi, Options{OutputLen: 5, Sampling: map[string]any{"max_tokens": 4}}, "workload.sampling.max_tokens and an output length", 5},
+		{"reserved", chat, hi, Options{Sampling: map[string]any{"stream": true}}, "workload.sampling.stream cannot be set: set workload.stream", 0},
+		{"reserved in a row", chat, extra("messages", "[]"), Options{}, `the row's field "messages"`, 0},
+		{"not a number", chat, hi, Options{Sampling: map[string]any{"top_p": math.NaN()}}, "workload.sampling.top_p cannot be sent", 0},
+		{"not JSON", chat, extra("a", "{"), Options{}, `the row's field "a" is not JSON`, 0},
+		{"options without a stream", chat, hi, Options{Sampling: map[string]any{"stream_options": map[string]any{}}}, "no effect without workload.stream", 0},
+		{"options of another kind", chat, hi, Options{Stream: true, Sampling: map[string]any{"stream_options": 1}}, "is not an object", 0},
+		{"no role", chat, workload.Item{Messages: []workload.Message{{Content: "x"}}}, Options{}, "messages[0].role is empty", 0},
+		{"no prompt", completions, workload.Item{Messages: hi.Messages}, Options{}, "prompt is empty", 0},
+	} {
+		body, err := tc.d.Body(tc.item, tc.o)
+		if strings.HasPrefix(tc.want, "{") {
+			if err != nil || string(body) != tc.want {
+				t.Errorf("%s: %v\n got %s\nwant %s", tc.name, err, body, tc.want)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error %v, want %q", tc.name, err, tc.want)
+		}
+		if n := Asked(tc.item, tc.o); n != tc.asked {
+			t.Errorf("%s: asked %d, want %d", tc.name, n, tc.asked)
+		}
+	}
+}
+
+// known makes facts in which every count not named is Unknown.
+func known(set func(*Facts)) Facts {
+	f := Facts{Input: Unknown, Output: Unknown, Cached: Unknown, Reasoning: Unknown, Accepted: Unknown, Rejected: Unknown, Verify: Unknown}
+	set(&f)
+	return f
+}
+
+func TestEvents(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		api    string
+		events []string // "name|payload" or payload
+		marks  string   // kind, choice if not 0, @count
+		text   string
+		want   Facts
+	}{
+		{"completions", "openai-completions", []string{`{"choices":[{"index":0,"text":"Hi"}]}`, `{"choices":[{"index":0,"text":" ","logprobs":{"tokens":["Hi"],"token_logprobs":[-0.1],"top_logprobs":[{"Hi":-0.1}],"text_offset":[0]}}]}`,
+			`{"choices":[{"index":0,"text":""}]}`, `{"choices":[{"index":0,"text":"there"}]}`, `{"choices":[{"index":0,"text":"","finish_reason":"stop"}]}`, `{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":4}}`, "[DONE]"},
+			"c c r c f u d", "c0:Hi c0:  c0:there ",
+			known(func(f *Facts) {
+				f.Finish, f.Done, f.HasOutput, f.Input, f.Output, f.CountSource, f.Choices, f.Ended = "stop", true, true, 5, 4, tape.SourceUsage, 1, 1
+			})},
+		{"several choices in one event", "openai-chat", []string{`{"choices":[{"index":0,"delta":{"content":"a"}},{"index":2,"delta":{"content":"b"}},{"index":1,"delta":{}}],"usage":{"completion_tokens":2}}`,
+			`{"choices":[{"index":1,"delta":{},"finish_reason":"length"},{"index":0,"delta":{"content":"c"},"finish_reason":"stop"}]}`},
+			"c@2 c2@2 c", "c0:a c2:b c0:c ",
+			known(func(f *Facts) {
+				f.Finish, f.HasOutput, f.Output, f.CountSource, f.Choices, f.Ended = "length", true, 2, tape.SourceUsage, 3, 2
+			})},
+		{"finish as an object", "openai-chat", []string{`{"choices":[{"delta":{},"finish_reason":{"type":"length","length":4}}]}`}, "f", "",
+			known(func(f *Facts) { f.Finish, f.Choices, f.Ended = "length", 1, 1 })},
+		{"what matters most", "openai-chat", []string{`{"choices":[{"delta":{"reasoning":"r","content":"c","refusal":"x","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]}}]}`, `{"choices":[{"delta":{"reasoning":"r","function_call":{"name":"g","arguments":"{}"}}}]}`},
+			"c t", `s0:r c0:c x0:x t0:f t0:{"a":1} s0:r t0:g t0:{} `,
+			known(func(f *Facts) { f.HasOutput, f.Refused, f.Choices = true, true, 1 })},
+		{"content in parts", "openai-chat", []string{`{"choices":[{"delta":{"content":[{"type":"text","text":"a"},{"type":"image"},7]}}]}`}, "c", "c0:a ",
+			known(func(f *Facts) { f.HasOutput, f.Choices = true, 1 })},
+		{"escapes", "openai-chat", []string{`{"choices":[{"delta":{"content":"\u4f60\n\ud83d\ude00\""}}]}`}, "c", "c0:你\n😀\" ",
+			known(func(f *Facts) { f.HasOutput, f.Choices = true, 1 })},
+		{"odd counts", "openai-chat", []string{`{"choices":[],"usage":{"prompt_tokens":9.0,"completion_tokens":-1,"prompt_tokens_details":{"cached_tokens":1.5},"reasoning_tokens":2}}`, `{"choices":[],"usage":{"completion_tokens":1e300,"total_tokens":"x"}}`, `{"choices":[],"usage":[]}`},
+			"o o o", "", known(func(f *Facts) { f.Input, f.Reasoning = 9, 2 })},
+		{"other vendors' counts", "openai-chat", []string{`{"usage":{"prompt_tokens":9,"completion_tokens":1,"prompt_cache_hit_tokens":4,"prompt_tokens_details":null}}`}, "u", "",
+			known(func(f *Facts) { f.Input, f.Output, f.Cached, f.CountSource = 9, 1, 4, tape.SourceUsage })},
+		{"foreign events", "openai-chat", []string{"ping|{\"type\":\"ping\"}", "ping|not json", "", "{}"}, "o o o o", "", known(func(*Facts) {})},
+		{"malformed", "openai-chat", []string{`{"choices":[{"delta":{"content":"a"}}],"x":NaN}`, `[]`, "message|x", "\"a\"", `{"a":01}`, "{\"a\":\"\x01\"}", `{"a":"\x"}`, "{\"a\":\"\xff\"}"}, "o o o o o o o o", "",
+			known(func(f *Facts) {
+				f.Malformed, f.Sample = 8, `{"choices":[{"delta":{"content":"a"}}],"x":NaN}`
+			})},
+		{"errors", "openai-chat", []string{`{"error":"boom"}`, `{"error":{"message":"later"}}`}, "e e", "", known(func(f *Facts) { f.Err = &ServerError{Message: "boom"} })},
+		{"no errors", "openai-chat", []string{`{"error":null}`, `{"error":""}`, `{"error":false}`}, "o o o", "", known(func(*Facts) {})},
+		{"an error with output", "openai-chat", []string{`{"error":{"code":"a","type":"b"},"choices":[{"delta":{"content":"x"},"finish_reason":"error"}]}`}, "e", "c0:x ",
+			known(func(f *Facts) {
+				f.Err, f.Finish, f.HasOutput, f.Choices, f.Ended = &ServerError{Code: "a", Type: "b", Message: `{"code":"a","type":"b"}`}, "error", true, 1, 1
+			})},
+		{"the older error", "openai-chat", []string{`{"object":"error","message":"m","type":"T","code":400}`}, "e", "", known(func(f *Facts) { f.Err = &ServerError{"400", "T", "m"} })},
+		{"error by name", "openai-chat", []string{`error|{"message":"m"}`}, "e", "", known(func(f *Facts) { f.Err = &ServerError{Message: "m"} })},
+		{"plain error by name", "openai-chat", []string{`error|out of memory`}, "e", "", known(func(f *Facts) { f.Err = &ServerError{Message: "out of memory"} })},
+	} {
+		d, _ := Get(tc.api)
+		dec := d.NewDecoder()
+		var text collected
+		dec.SetSink(text.sink)
+		var marks []string
+		for _, ev := range tc.events {
+			name, payload, ok := strings.Cut(ev, "|")
+			if !ok {
+				name, payload = "", ev
+			}
+			got := dec.Event(name, []byte(payload), nil)
+			if len(got) == 0 {
+				t.Errorf("%s: no mark for %s", tc.name, ev)
+			}
+			for _, m := range got {
+				s := string(m.Kind)
+				if m.Choice != 0 {
+					s += fmt.Sprint(m.Choice)
+				}
+				if m.Tok != Unknown {
+					s += fmt.Sprintf("@%d", m.Tok)
+				}
+				marks = append(marks, s)
+			}
+		}
+		if got := strings.Join(marks, " "); got != tc.marks || text.text.String() != tc.text {
+			t.Errorf("%s: marks %q, want %q; text %q, want %q", tc.name, got, tc.marks, text.text.String(), tc.text)
+		}
+		if d := cmp.Diff(tc.want, *dec.Facts()); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, d)
+		}
+	}
+}
+
+func TestWhole(t *testing.T) {
+	for body, want := range map[string]Facts{
+		`{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":1}}` + "\ndata: [DONE]\n\n": known(func(f *Facts) {
+			f.Finish, f.HasOutput, f.Input, f.Output, f.CountSource, f.Choices, f.Ended = "stop", true, 5, 1, tape.SourceUsage, 1, 1
+		}),
+		`{"choices":[`:    known(func(f *Facts) { f.Malformed, f.Sample = 1, `{"choices":[` }),
+		`{"a":1} garbage`: known(func(f *Facts) { f.Malformed, f.Sample = 1, `{"a":1} garbage` }),
+		`{"a":1}`:         known(func(f *Facts) { f.Malformed, f.Sample = 1, `{"a":1}` }),
+		`{"error":"x"}`:   known(func(f *Facts) { f.Err = &ServerError{Message: "x"} }),
+	} {
+		d, _ := Get("openai-chat")
+		dec := d.NewDecoder()
+		dec.Whole([]byte(body))
+		want.Whole = true
+		if d := cmp.Diff(want, *dec.Facts()); d != "" {
+			t.Errorf("%s (-want +got):\n%s", body, d)
+		}
+	}
+}
+
+func TestBoundsOfWhatIsKept(t *testing.T) {
+	d, _ := Get("openai-chat")
+	dec := d.NewDecoder()
+	dec.Event("", []byte(strings.Repeat("ä", 1000)), nil)
+	dec.Event("", []byte(`{"error":{"message":"`+strings.Repeat("ä", 1000)+`"}}`), nil)
+	f := dec.Facts()
+	if len(f.Sample) > 200 || len(f.Err.Message) > 500 || !utf8.ValidString(f.Sample) || !utf8.ValidString(f.Err.Message) {
+		t.Errorf("%d and %d bytes kept", len(f.Sample), len(f.Err.Message))
+	}
+	deep := []byte(strings.Repeat(`{"a":`, 1_000_000) + "1" + strings.Repeat("}", 1_000_000))
+	if dec.Event("", deep, nil); f.Malformed != 2 {
+		t.Errorf("deep nesting was taken: %+v", f)
+	}
+}
+
+// depth is the nesting of valid JSON.
+func depth(b []byte) (most int) {
+	n, text, escaped := 0, false, false
+	for _, c := range b {
+		switch {
+		case escaped:
+			escaped = false
+		case text && c == '\\':
+			escaped = true
+		case c == '"':
+			text = !text
+		case text:
+		case c == '{' || c == '[':
+			n++
+			most = max(most, n)
+		case c == '}' || c == ']':
+			n--
+		}
+	}
+	return most
+}
+
+func FuzzValid(f *testing.F) {
+	for _, s := range []string{`{"a":[1,-0.5e+3,true,false,null,"\u00e9\n"]}`, "01", "NaN", "-", "1.", "1e", `"\ud800"`, "\"\xff\"", `{"a" : 1 , }`, " [ ] ", "{}x", "\"\x01\"", "nul", "\u00a01"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		want := json.Valid(b) && utf8.Valid(b) && depth(b) < maxDepth
+		if got := valid(b); got != want {
+			t.Fatalf("valid(%q) = %v, want %v", b, got, want)
+		}
+	})
+}
+
+// chunkOf is the shape of a chat chunk, for a second reading by encoding/json.
+type chunkOf struct {
+	Choices []struct {
+		Index int             `json:"index"`
+		Delta json.RawMessage `json:"delta"`
+	} `json:"choices"`
+}
+
+func FuzzDecoders(f *testing.F) {
+	for _, s := range []string{
+		chatChunk, "[DONE]", `{"error":{"message":1}}`, `{"choices":[{"index":1e9,"delta":{"content":[{"text":"a"}]}}],"usage":{"completion_tokens":5.0}}`,
+		`{"choices":[{"index":-1,"text":"\ud800","finish_reason":{"type":7}},null,3]}`, `{"choices":{},"usage":3,"error":[]}`,
+	} {
+		f.Add("", s)
+		f.Add("error", s)
+	}
+	f.Fuzz(func(t *testing.T, name, payload string) {
+		for _, api := range Names() {
+			d, _ := Get(api)
+			dec := d.NewDecoder()
+			var text strings.Builder
+			dec.SetSink(func(kind byte, _ int32, s []byte) {
+				if !tape.IsToken(kind) || len(s) == 0 {
+					t.Fatalf("sink was given %q of kind %c", s, kind)
+				}
+				text.Write(s)
+			})
+			before := strings.Clone(payload)
+			b := []byte(payload)
+			marks := dec.Event(name, b, nil)
+			f := *dec.Facts()
+			if len(marks) == 0 || string(b) != before || len(f.Sample) > 200 || f.Ended > f.Choices || f.HasOutput != (text.Len() > 0) {
+				t.Fatalf("%d marks, payload %q, facts %+v", len(marks), b, f)
+			}
+			if f.Err != nil && len(f.Err.Message) > 500 || f.Input < Unknown || f.Output < Unknown || f.Cached < Unknown {
+				t.Fatalf("facts %+v, %+v", f, f.Err)
+			}
+			for _, m := range marks {
+				if m.Choice < 0 || m.Tok < Unknown || strings.IndexByte("rcstxhfueo"+"d", m.Kind) < 0 {
+					t.Fatalf("mark %+v", m)
+				}
+			}
+			var chunk chunkOf
+			if f.Malformed > 0 && utf8.ValidString(payload) && depth(b) < maxDepth && strings.HasPrefix(strings.Trim(payload, space), "{") && json.Valid(b) {
+				t.Fatalf("valid payload %q is called malformed", payload)
+			}
+			if f.Malformed == 0 && name == "" && f.HasOutput && json.Unmarshal(b, &chunk) == nil && len(chunk.Choices) == 0 && !strings.Contains(strings.ToLower(payload), "choices") {
+				t.Fatalf("output %q out of a payload without choices", text.String())
+			}
+			dec.Reset()
+			dec.Whole(b)
+			if string(b) != before || !dec.Facts().Whole {
+				t.Fatalf("payload %q, facts %+v", b, dec.Facts())
+			}
+		}
+	})
+}
+
+const chatChunk = `{"id":"chatcmpl-0123456789abcdef0123456789abcdef","object":"chat.completion.chunk","created":1700000000,"model":"deepseek-v4-flash","choices":[{"index":0,"delta":{"role":null,"content":" word","reasoning_content":null,"tool_calls":null},"logprobs":null,"finish_reason":null}],"usage":null}`
+
+func BenchmarkEvent(b *testing.B) {
+	for _, name := range Names() {
+		d, _ := Get(name)
+		dec := d.NewDecoder()
+		dec.SetSink(func(byte, int32, []byte) {})
+		payload := []byte(chatChunk)
+		var marks []Mark
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(payload)))
+			b.ReportAllocs()
+			for b.Loop() {
+				marks = dec.Event("", payload, marks[:0])
+			}
+		})
+	}
+	b.Run("valid alone", func(b *testing.B) {
+		payload := []byte(chatChunk)
+		b.SetBytes(int64(len(payload)))
+		for b.Loop() {
+			if !valid(payload) {
+				b.Fatal("not valid")
+			}
+		}
+	})
+	b.Run("encoding/json", func(b *testing.B) {
+		payload := []byte(chatChunk)
+		b.SetBytes(int64(len(payload)))
+		b.ReportAllocs()
+		for b.Loop() {
+			var v struct {
+				Choices []struct {
+					Index int `json:"index"`
+					Delta struct {
+						Content   *string `json:"content"`
+						Reasoning *string `json:"reasoning_content"`
+					} `json:"delta"`
+					Finish *string `json:"finish_reason"`
+				} `json:"choices"`
+				Usage json.RawMessage `json:"usage"`
+				Error json.RawMessage `json:"error"`
+			}
+			if err := json.Unmarshal(payload, &v); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// The hot path keeps nothing.
+func TestEventDoesNotAllocate(t *testing.T) {
+	d, _ := Get("openai-chat")
+	dec := d.NewDecoder()
+	dec.SetSink(func(byte, int32, []byte) {})
+	payload := []byte(chatChunk)
+	marks := make([]Mark, 0, 4)
+	if n := testing.AllocsPerRun(100, func() { marks = dec.Event("", payload, marks[:0]) }); n > 0 {
+		t.Errorf("%v allocations an event", n)
+	}
+	if !slices.Equal(marks, []Mark{{tape.KindContent, 0, Unknown}}) || d.Framing() != frame.SSE {
+		t.Errorf("marks %v", marks)
+	}
+}
