@@ -207,18 +207,24 @@ func summary(d stat.Description, per float64) *Summary {
 		s.CI[name] = [2]*float64{&lo, &hi}
 	}
 	put("mean", d.MeanCI)
-	var short, more []string
+	var short []string
 	for i, q := range stat.Quantiles {
 		put(quantileName(q), d.QCI[i])
-		if d.More[i] > 0 && q >= 900 {
-			short = append(short, quantileName(q))
-			more = append(more, round2(int64(math.Ceil(float64(d.More[i])/per))))
+		if d.More[i] == 0 || q < 900 || d.SD != nil && *d.SD == 0 {
+			continue // a constant needs no more samples
+		}
+		more := int64(math.Ceil(float64(d.More[i]) / per))
+		switch {
+		case len(short) > 0:
+			short = append(short, fmt.Sprintf("%s about %s", quantileName(q), round2(more)))
+		case more == 1:
+			short = append(short, quantileName(q)+" needs 1 more request")
+		default:
+			short = append(short, fmt.Sprintf("%s needs about %s more requests", quantileName(q), round2(more)))
 		}
 	}
-	if len(short) == 1 {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("%s needs about %s more requests", short[0], more[0]))
-	} else if len(short) > 1 {
-		s.Warnings = append(s.Warnings, fmt.Sprintf("%s need about %s more requests", strings.Join(short, ", "), strings.Join(more, "; ")))
+	if len(short) > 0 {
+		s.Warnings = append(s.Warnings, strings.Join(short, ", "))
 	}
 	return s
 }

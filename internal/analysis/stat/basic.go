@@ -63,10 +63,13 @@ func Quantile(sorted []float64, q float64) (float64, bool) {
 		return 0, false
 	}
 	rank := float64(float64(n-1) * q)
-	i := min(int(rank), n-1)
+	i := floorRank(n, q)
 	if i == n-1 {
 		return sorted[i], true
 	}
 	f := rank - float64(i)
 	return sorted[i] + float64(f*(sorted[i+1]-sorted[i])), true
 }
+
+// floorRank is the whole part of the rank (n − 1)q.
+func floorRank(n int, q float64) int { return min(int(float64(float64(n-1)*q)), n-1) }

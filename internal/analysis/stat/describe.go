@@ -56,15 +56,12 @@ func points(xs []float64) Description {
 	if n == 0 {
 		return d
 	}
-	sorted := slices.Clone(xs)
-	slices.Sort(sorted)
 	d.Mean = value(Mean(xs))
 	d.SD = value(SD(xs))
-	d.Min, d.Max = value(sorted[0], true), value(sorted[n-1], true)
+	d.Min, d.Max = value(slices.Min(xs), true), value(slices.Max(xs), true)
+	v, _ := quantilesOf(slices.Clone(xs))
 	for i, q := range Quantiles {
-		if Given(int64(n), q) {
-			d.Q[i] = value(Quantile(sorted, float64(q)/1000))
-		}
+		d.Q[i] = value(v[i], Given(int64(n), q))
 	}
 	return d
 }

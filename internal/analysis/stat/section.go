@@ -1,9 +1,6 @@
 package stat
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // Batches of sectioning: contiguous in plan order.
 const (
@@ -34,10 +31,7 @@ func section(xs []float64, borders []int) (parts []batch, ok bool) {
 		var b batch
 		b.mean, _ = Mean(part)
 		buf = append(buf[:0], part...)
-		slices.Sort(buf)
-		for k, q := range Quantiles {
-			b.q[k], _ = Quantile(buf, float64(q)/1000)
-		}
+		b.q, _ = quantilesOf(buf)
 		parts = append(parts, b)
 	}
 	return parts, true

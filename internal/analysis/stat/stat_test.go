@@ -43,6 +43,35 @@ func TestQuantileAgainstTheDefinition(t *testing.T) {
 	})
 }
 
+// Placing ranks gives what sorting gives, ties and patterns included.
+func TestPlacedQuantiles(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 2000).Draw(t, "n")
+		wide := rapid.Uint64Range(1, 3000).Draw(t, "distinct")
+		seed := rapid.Uint64().Draw(t, "seed")
+		r := rand.New(rand.NewPCG(seed, 1))
+		xs := make([]float64, n)
+		for i := range xs {
+			xs[i] = float64(r.Uint64N(wide))
+		}
+		switch rapid.IntRange(0, 2).Draw(t, "order") {
+		case 1:
+			slices.Sort(xs)
+		case 2:
+			slices.Sort(xs)
+			slices.Reverse(xs)
+		}
+		sorted := slices.Clone(xs)
+		slices.Sort(sorted)
+		got, _ := quantilesOf(xs)
+		for i, q := range Quantiles {
+			if want, _ := Quantile(sorted, float64(q)/1000); got[i] != want {
+				t.Fatalf("q %d: %v, want %v", q, got[i], want)
+			}
+		}
+	})
+}
+
 func TestKnownValues(t *testing.T) {
 	xs := []float64{1, 2, 3, 4, 5}
 	for q, want := range map[float64]float64{0: 1, 0.5: 3, 0.75: 4, 0.9: 4.6, 0.99: 4.96, 1: 5} {
