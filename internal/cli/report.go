@@ -54,7 +54,7 @@ itself. The numbers are the same, byte for byte, on any machine.`,
 			return err
 		}
 		if check {
-			return verdictEnding(res, res.FailedShare())
+			return verdictEnding(res)
 		}
 		return nil
 	}

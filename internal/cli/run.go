@@ -323,7 +323,7 @@ func (j *job) ending(sum *run.Summary, res *analysis.Results, runErr, writeErr e
 	case reason == tape.ReasonRefused || reason == tape.ReasonWarmup:
 		return j.nothingMeasured(sum)
 	}
-	return verdictEnding(res, j.spec.Limits.FailedShare)
+	return verdictEnding(res)
 }
 
 // nothingMeasured explains a run that its first answers ended.
@@ -349,11 +349,13 @@ func statusText(f *tape.Request) string {
 	return string(f.Outcome)
 }
 
-// verdictEnding is the exit code that the numbers themselves ask for.
-func verdictEnding(res *analysis.Results, failedShare float64) error {
-	c := res.Counts
-	if ended := c.OK + c.Failed; c.Failed > 0 && float64(c.Failed) > failedShare*float64(ended) {
-		return &exitError{code: exitFailures, msg: fmt.Sprintf("%d of %d requests failed; limits.failed_share allows %g %%", c.Failed, ended, failedShare*100)}
+// verdictEnding is the exit code that the numbers themselves ask for: the
+// verdict's, with too many failures apart from every other missed check.
+func verdictEnding(res *analysis.Results) error {
+	for _, c := range res.Verdict.Checks {
+		if c.Name == analysis.CheckFailures && c.Result == analysis.ResultMiss {
+			return &exitError{code: exitFailures, msg: c.Why}
+		}
 	}
 	if !res.Verdict.Fit {
 		return &exitError{code: exitUnfit, msg: res.Verdict.Line}

@@ -80,8 +80,7 @@ func (e *engine) prepare(row plan.Row) (*job, error) {
 // one thread for the whole run.
 func (e *engine) pace(j *job, staged <-chan *job) {
 	p := pace.New(e.clk)
-	unlock := e.clk.Lock()
-	defer unlock()
+	defer p.Lock()()
 	if _, err := p.Wait(e.issue, 0); err != nil {
 		return
 	}
@@ -165,9 +164,10 @@ func (e *engine) serve(j *job, s slot, req *tape.Request) {
 			AttemptLog: append(req.AttemptLog, at),
 		}
 	}
+	s.freedAt = e.clk.Now()
 	e.inFlight.Add(-1)
+	e.account(req) // before the slot is free: a stop rule must come first
 	if e.slots != nil {
-		s.freedAt = e.clk.Now()
 		e.slots <- s
 	}
 	if e.cfg.Counter != nil && !req.Tokens.Output.OK && text != "" {
@@ -176,7 +176,6 @@ func (e *engine) serve(j *job, s slot, req *tape.Request) {
 		}
 	}
 	e.lags.add(req)
-	e.account(req)
 	e.rec.put(req)
 }
 
