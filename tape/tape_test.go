@@ -184,7 +184,7 @@ func TestMegabyteOfText(t *testing.T) {
 // A tape cut at any byte (D05) gives every whole line before the cut, and says
 // that it is torn unless the cut is between two lines.
 func TestTornAnywhere(t *testing.T) {
-	const n = 5
+	const n = 3
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			whole := write(t, m.compress, n, false)

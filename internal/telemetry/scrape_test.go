@@ -128,7 +128,7 @@ func TestScrapeSourcesAreApart(t *testing.T) {
 		for ms := int64(0); ms <= 13000; ms += 1000 {
 			each = append(each, ms)
 		}
-		want := map[string][]int64{"good": each, "bad": each, "slow": {0, 3500, 7000, 10500}, "dead": {0}}
+		want := map[string][]int64{"good": each, "bad": each, "slow": {0, 3500, 6500, 9500}, "dead": {0}}
 		if d := cmp.Diff(want, at); d != "" {
 			t.Error(d)
 		}
