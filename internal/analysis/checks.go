@@ -31,8 +31,8 @@ func (r *run) checks(res *Results, o Options) []Check {
 	}
 }
 
-// faults names each check's miss in the verdict's line.
-var faults = map[string]string{
+// missed names each check's miss in the verdict's line.
+var missed = map[string]string{
 	"tape_complete":      "tape incomplete",
 	"counts_add_up":      "counts do not add up",
 	"client_bound":       "client-bound",

@@ -43,7 +43,7 @@ func TestNothingToRemark(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, c := range res.Verdict.Checks {
-		if c.Why == "" || c.Severity == "" || c.Result == "" || faults[c.Name] == "" || seen[c.Name] {
+		if c.Why == "" || c.Severity == "" || c.Result == "" || missed[c.Name] == "" || seen[c.Name] {
 			t.Errorf("%+v", c)
 		}
 		if c.Do != "" {

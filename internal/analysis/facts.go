@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -50,7 +51,7 @@ func (r *run) counts() Counts {
 		switch f.outcome {
 		case tape.OutcomeOK:
 			c.OK++
-			c.Finish[f.finish]++
+			c.Finish[cmp.Or(f.finish, "none")]++
 			continue
 		case tape.OutcomeCancelled:
 			c.Cancelled++

@@ -8,7 +8,13 @@ import (
 )
 
 // names joins the sources of a set, most frequent first.
-func names(m map[string]int) string { return strings.Join(ranked(m), " and ") }
+func names(m map[string]int) string {
+	keys := ranked(m)
+	for i, k := range keys {
+		keys[i] = label(k)
+	}
+	return strings.Join(keys, " and ")
+}
 
 // breakdown is "usage 10, events 2".
 func breakdown(m map[string]int) string {

@@ -25,6 +25,9 @@ func (r *run) sufficiency(w window.Interval, out *Window, o Options) {
 // trend is not worth a word.
 const trendShare = 0.1
 
+// trendFloor is the same for times, in nanoseconds.
+const trendFloor = 1e6
+
 // trends looks for what should not move in a steady window: TTFT, throughput
 // and, in an open loop, the backlog. The whole run has a start and an end by
 // definition and is not judged.
@@ -33,13 +36,13 @@ func (r *run) trends(w window.Interval) []string {
 		return nil
 	}
 	var found []string
-	judge := func(name string, ys []float64) {
+	judge := func(name string, ys []float64, floor float64) {
 		m, ok := stat.Mean(ys)
 		if !ok || m == 0 {
 			return
 		}
 		rise, sure := stat.Trend(ys)
-		if share := rise / m; sure && math.Abs(share) > trendShare {
+		if share := rise / m; sure && math.Abs(share) > trendShare && math.Abs(rise) > floor {
 			verb := "rises"
 			if share < 0 {
 				verb = "falls"
@@ -55,7 +58,7 @@ func (r *run) trends(w window.Interval) []string {
 			}
 		}
 		if ys, ok := stat.BatchMeans(xs, stat.TrendPoints); ok {
-			judge(name, ys)
+			judge(name, ys, trendFloor)
 		}
 	}
 	series("TTFT", (*metric.Request).TTFT)
@@ -72,9 +75,9 @@ func (r *run) trends(w window.Interval) []string {
 		m, _, _, _ := r.flight.Over(from, to)
 		level = append(level, m)
 	}
-	judge("output throughput", output)
+	judge("output throughput", output, 0)
 	if r.open() {
-		judge("the number in flight", level)
+		judge("the number in flight", level, 0)
 	}
 	return found
 }

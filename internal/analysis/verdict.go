@@ -23,7 +23,7 @@ func (r *run) verdict(res *Results, o Options) Verdict {
 		}
 		if c.Severity == SeverityFail {
 			v.Fit = false
-			failed = append(failed, faults[c.Name])
+			failed = append(failed, missed[c.Name])
 		} else {
 			notes++
 		}

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -36,10 +37,7 @@ func NewFlight(reqs []metric.Request) *Flight {
 		f.steps = append(f.steps, step{q.Released, 1, 1}, step{end, order, -1})
 	}
 	slices.SortFunc(f.steps, func(a, b step) int {
-		if c := cmpInt(a.t, b.t); c != 0 {
-			return c
-		}
-		return int(a.order) - int(b.order)
+		return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.order, b.order))
 	})
 	return f
 }
