@@ -32,14 +32,14 @@ const minSpan = 100_000_000
 // and percentiles of a sample are over the time since the sample before it, the
 // first since the call. emit is called from this goroutine alone.
 func Client(ctx context.Context, clk *clock.Clock, interval time.Duration, gauges func() Gauges, emit func(*tape.ClientSample)) {
-	s := newSampler(clk.Now())
+	s := newSampler(clk.Machine(clk.Now()))
 	sampled := false
 	clk.Tick(ctx, int64(interval), func(now int64) {
 		sampled = true
-		emit(s.sample(now, gauges()))
+		emit(s.sample(now, clk.Machine(now), gauges()))
 	})
-	if now := clk.Now(); !sampled || now-s.at >= minSpan {
-		emit(s.sample(now, gauges()))
+	if now := clk.Now(); !sampled || clk.Machine(now)-s.at >= minSpan {
+		emit(s.sample(now, clk.Machine(now), gauges()))
 	}
 }
 
@@ -56,13 +56,13 @@ type sampler struct {
 	runtime []metrics.Sample
 	sched   []uint64
 	pause   []uint64
-	at      int64
+	at      int64 // machine time: the run may move its epoch between two samples
 	cpu     int64 // ns of processor time of this process
 	busy    tape.Opt[int64]
 }
 
-func newSampler(now int64) *sampler {
-	s := &sampler{at: now}
+func newSampler(machine int64) *sampler {
+	s := &sampler{at: machine}
 	for _, name := range []string{metricSched, metricPause, metricGo, metricTotal, metricFreed} {
 		s.runtime = append(s.runtime, metrics.Sample{Name: name})
 	}
@@ -73,7 +73,7 @@ func newSampler(now int64) *sampler {
 	return s
 }
 
-func (s *sampler) sample(now int64, g Gauges) *tape.ClientSample {
+func (s *sampler) sample(now, machine int64, g Gauges) *tape.ClientSample {
 	metrics.Read(s.runtime)
 	out := &tape.ClientSample{
 		T: now, InFlight: g.InFlight, Queue: g.Queue, PacerP99: g.PacerP99,
@@ -92,13 +92,13 @@ func (s *sampler) sample(now int64, g Gauges) *tape.ClientSample {
 		s.pause = append(s.pause[:0], h.Counts...)
 	}
 	cpu, busy := processCPU(), hostBusy()
-	if d := now - s.at; d > 0 {
+	if d := machine - s.at; d > 0 {
 		out.CPU = float64(cpu-s.cpu) / float64(d)
 		if d >= minSpan && busy.OK && s.busy.OK && busy.V >= s.busy.V { // the kernel may step back for a tick
 			out.HostBusy = tape.Some(float64(busy.V-s.busy.V) / float64(d))
 		}
 	}
-	s.at, s.cpu, s.busy = now, cpu, busy
+	s.at, s.cpu, s.busy = machine, cpu, busy
 	return out
 }
 

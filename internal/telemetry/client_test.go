@@ -56,11 +56,14 @@ func TestClientTicksAndEnds(t *testing.T) {
 func TestClientSeesLoad(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	clk := clock.New()
+	machine := func() int64 { return clk.Machine(clk.Now()) }
+	end := machine() + 300e6
+	clk.AfterFunc(50e6, func() { clk.Rebase(1e12) }) // a moved epoch must not bend a rate
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for clk.Now() < 300e6 {
-			if clk.Now()%7 == 0 {
+		for now := machine(); now < end; now = machine() {
+			if now%7 == 0 {
 				runtime.GC()
 			}
 		}
@@ -134,6 +137,6 @@ func BenchmarkClientSample(b *testing.B) {
 	now := int64(0)
 	for b.Loop() {
 		now += 1e9
-		s.sample(now, Gauges{})
+		s.sample(now, now, Gauges{})
 	}
 }
