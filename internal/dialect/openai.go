@@ -90,10 +90,11 @@ func (d *openAIDecoder) Event(name string, payload []byte, dst []Mark) []Mark {
 		} // an event of another name is none of ours
 		return append(dst, other)
 	}
-	running := d.usage(v.Get("usage"))
+	p := partsOf(v)
+	running := d.usage(p.usage)
 	marked := len(dst)
-	dst, first := d.all(v.GetArray("choices"), running, dst)
-	if e := serverError(v, name == "error"); e != nil {
+	dst, first := d.all(p.choices, running, dst)
+	if e := p.serverError(v, name == "error"); e != nil {
 		d.fail(e)
 		return append(dst[:marked], Mark{Kind: tape.KindError, Choice: first.index, Tok: Unknown})
 	}
@@ -119,6 +120,29 @@ func (d *openAIDecoder) Event(name string, payload []byte, dst []Mark) []Mark {
 	return dst
 }
 
+// parts are the fields of a payload that matter. One pass finds them: looking
+// each up is what costs most, above all for those that are not there.
+type parts struct {
+	usage, err, object *fastjson.Value
+	choices            []*fastjson.Value
+}
+
+func partsOf(v *fastjson.Value) (p parts) {
+	v.GetObject().Visit(func(key []byte, v *fastjson.Value) {
+		switch string(key) {
+		case "choices":
+			p.choices = v.GetArray()
+		case "usage":
+			p.usage = v
+		case "error":
+			p.err = v
+		case "object":
+			p.object = v
+		}
+	})
+	return p
+}
+
 // lead is what the choices of an event without output say: the first one's
 // index, whether it was over before, and whether any gave a finish reason.
 type lead struct {
@@ -129,12 +153,13 @@ type lead struct {
 // all reads the choices and appends a mark for each that carries output.
 func (d *openAIDecoder) all(choices []*fastjson.Value, running int64, dst []Mark) ([]Mark, lead) {
 	var first lead
-	for _, c := range choices {
-		if c.Type() != fastjson.TypeObject {
+	for _, v := range choices {
+		if v.Type() != fastjson.TypeObject {
 			continue
 		}
+		c := fieldsOf(v)
 		index := int32(0)
-		if n := count(c.Get("index")); n != Unknown {
+		if n := count(c.index); n != Unknown {
 			index = int32(min(n, math.MaxInt32))
 		}
 		kind, finish := d.choice(c, index)
@@ -178,52 +203,36 @@ func (d *openAIDecoder) note(index int32, output, finish bool) (over bool) {
 	return over
 }
 
+// choiceFields are the fields of a choice that matter.
+type choiceFields struct {
+	index, delta, text, finish *fastjson.Value
+}
+
+func fieldsOf(v *fastjson.Value) (c choiceFields) {
+	v.GetObject().Visit(func(key []byte, v *fastjson.Value) {
+		switch string(key) {
+		case "index":
+			c.index = v
+		case "delta", "message":
+			c.delta = v
+		case "text":
+			c.text = v
+		case "finish_reason":
+			c.finish = v
+		}
+	})
+	return c
+}
+
 // choice gives a choice's output to the sink. kind is the letter of the output
 // that matters most (content, then refusal, tool call, reasoning), 0 for none.
-func (d *openAIDecoder) choice(c *fastjson.Value, index int32) (kind byte, finish bool) {
-	give := func(k byte, s []byte) {
-		if len(s) == 0 {
-			return
-		}
-		d.facts.HasOutput = true
-		d.facts.Refused = d.facts.Refused || k == tape.KindRefusal
-		if weight(k) > weight(kind) {
-			kind = k
-		}
-		if d.sink != nil {
-			d.sink(k, index, s)
-		}
-	}
+func (d *openAIDecoder) choice(c choiceFields, index int32) (kind byte, finish bool) {
 	if !d.chat {
-		give(tape.KindContent, str(c.Get("text")))
-	} else {
-		m := c.Get("delta")
-		if m == nil {
-			m = c.Get("message")
-		}
-		// Two names for the same thing: when both carry text, it is one text.
-		reasoning := str(m.Get("reasoning_content"))
-		if len(reasoning) == 0 {
-			reasoning = str(m.Get("reasoning"))
-		}
-		give(tape.KindReasoning, reasoning)
-		content := m.Get("content")
-		give(tape.KindContent, str(content))
-		for _, part := range content.GetArray() {
-			give(tape.KindContent, str(part.Get("text")))
-		}
-		give(tape.KindRefusal, str(m.Get("refusal")))
-		for _, call := range m.GetArray("tool_calls") {
-			f := call.Get("function")
-			give(tape.KindTool, str(f.Get("name")))
-			give(tape.KindTool, arguments(f))
-		}
-		if f := m.Get("function_call"); f != nil { // the older form
-			give(tape.KindTool, str(f.Get("name")))
-			give(tape.KindTool, arguments(f))
-		}
+		kind = d.give(0, tape.KindContent, index, str(c.text))
+	} else if c.delta != nil {
+		kind = d.delta(c.delta, index)
 	}
-	reason := c.Get("finish_reason")
+	reason := c.finish
 	if reason != nil && reason.Type() == fastjson.TypeObject {
 		reason = reason.Get("type")
 	}
@@ -236,18 +245,76 @@ func (d *openAIDecoder) choice(c *fastjson.Value, index int32) (kind byte, finis
 	return kind, finish
 }
 
+// delta reads a delta, or the message of a one-shot answer.
+func (d *openAIDecoder) delta(v *fastjson.Value, index int32) (kind byte) {
+	var thought, thought2, content, refusal, calls, call *fastjson.Value
+	v.GetObject().Visit(func(key []byte, v *fastjson.Value) {
+		switch string(key) {
+		case "content":
+			content = v
+		case "reasoning_content":
+			thought = v
+		case "reasoning":
+			thought2 = v
+		case "refusal":
+			refusal = v
+		case "tool_calls":
+			calls = v
+		case "function_call": // the older form
+			call = v
+		}
+	})
+	// Two names for the same thing: when both carry text, it is one text.
+	reasoning := str(thought)
+	if len(reasoning) == 0 {
+		reasoning = str(thought2)
+	}
+	kind = d.give(kind, tape.KindReasoning, index, reasoning)
+	kind = d.give(kind, tape.KindContent, index, str(content))
+	for _, part := range content.GetArray() {
+		kind = d.give(kind, tape.KindContent, index, str(part.Get("text")))
+	}
+	kind = d.give(kind, tape.KindRefusal, index, str(refusal))
+	for _, c := range calls.GetArray() {
+		kind = d.function(kind, index, c.Get("function"))
+	}
+	return d.function(kind, index, call)
+}
+
+// function reads the name and arguments of a tool call. Arguments are a string
+// of JSON; some servers send the object itself.
+func (d *openAIDecoder) function(kind byte, index int32, f *fastjson.Value) byte {
+	if f == nil {
+		return kind
+	}
+	kind = d.give(kind, tape.KindTool, index, str(f.Get("name")))
+	args := f.Get("arguments")
+	if args != nil && args.Type() == fastjson.TypeObject {
+		return d.give(kind, tape.KindTool, index, args.MarshalTo(nil))
+	}
+	return d.give(kind, tape.KindTool, index, str(args))
+}
+
+// give hands text to the sink; it returns the weightier of two token letters,
+// before when there is no text.
+func (d *openAIDecoder) give(before, kind byte, index int32, text []byte) byte {
+	if len(text) == 0 {
+		return before
+	}
+	d.facts.HasOutput = true
+	d.facts.Refused = d.facts.Refused || kind == tape.KindRefusal
+	if d.sink != nil {
+		d.sink(kind, index, text)
+	}
+	if weight(kind) > weight(before) {
+		return kind
+	}
+	return before
+}
+
 // weight orders the token letters by how much they say about a delta that has
 // several kinds of output.
 func weight(kind byte) int { return strings.IndexByte("stxc", kind) }
-
-// arguments of a call are a string of JSON; some servers send the object itself.
-func arguments(f *fastjson.Value) []byte {
-	a := f.Get("arguments")
-	if a != nil && a.Type() == fastjson.TypeObject {
-		return a.MarshalTo(nil)
-	}
-	return str(a)
-}
 
 // Whole reads a one-shot body. A "data: [DONE]" behind it, which some proxies
 // add, is passed over.
@@ -262,12 +329,12 @@ func (d *openAIDecoder) Whole(body []byte) {
 		d.malformed(body)
 		return
 	}
-	d.usage(v.Get("usage"))
-	choices := v.GetArray("choices")
-	d.all(choices, Unknown, nil)
-	if e := serverError(v, false); e != nil {
+	p := partsOf(v)
+	d.usage(p.usage)
+	d.all(p.choices, Unknown, nil)
+	if e := p.serverError(v, false); e != nil {
 		d.fail(e)
-	} else if len(choices) == 0 {
+	} else if len(p.choices) == 0 {
 		d.malformed(body)
 	}
 }
@@ -325,15 +392,15 @@ func (d *openAIDecoder) malformed(payload []byte) {
 	}
 }
 
-// serverError is the error that an event carries, nil for none: "error":null is
-// no error. named says that the event itself is called error.
-func serverError(v *fastjson.Value, named bool) *ServerError {
-	e := v.Get("error")
+// serverError is the error that the payload v carries, nil for none: "error":null
+// is no error. named says that the event itself is called error.
+func (p parts) serverError(v *fastjson.Value, named bool) *ServerError {
+	e := p.err
 	switch {
 	case e == nil, e.Type() == fastjson.TypeNull, e.Type() == fastjson.TypeFalse,
 		e.Type() == fastjson.TypeString && len(str(e)) == 0:
 		// {"object":"error","message":…} is how vLLM and others said it before.
-		if !named && string(str(v.Get("object"))) != "error" {
+		if !named && string(str(p.object)) != "error" {
 			return nil
 		}
 		e = v
@@ -391,13 +458,14 @@ func count(v *fastjson.Value) int64 {
 	return n
 }
 
-// clip is at most n bytes of b, cut at a character's border.
+// clip is at most n bytes of b as valid UTF-8, cut at a character's border.
 func clip(b []byte, n int) string {
-	if len(b) > n {
-		for n > 0 && !utf8.RuneStart(b[n]) {
-			n--
-		}
-		b = b[:n]
+	s := strings.ToValidUTF8(string(b[:min(len(b), n+utf8.UTFMax)]), "\uFFFD")
+	if len(s) <= n {
+		return s
 	}
-	return strings.ToValidUTF8(string(b), "\uFFFD")
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }
