@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -17,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"tokentape/internal/spec"
+	"tokentape/internal/workload/object"
 )
 
 // Auto lets Open choose the format by the file's extension, then its content.
@@ -29,11 +29,14 @@ type format struct {
 	// without a byte order mark, can be of this format.
 	sniff func(head []byte) bool
 	// scan reads the whole file once, checks every row, and hands each to add in
-	// file order; raw is valid during the call. Its errors are spec.Issues
+	// file order; raw is valid during the call. Between two rows on consecutive
+	// lines stand only bytes that trim takes away. Its errors are spec.Issues
 	// without File.
 	scan func(r *source, add func(offset int64, line int, raw []byte)) error
-	// fields reads the raw bytes of one row that scan has checked.
-	fields func(raw []byte) (map[string]json.RawMessage, error)
+	// trim is raw without what may follow a row before the next one.
+	trim func(raw []byte) []byte
+	// fields are those of the raw bytes of one row that scan has checked.
+	fields func(raw []byte) (object.Object, error)
 }
 
 // formats by their name in workload.dataset.format.
@@ -48,9 +51,13 @@ type Row struct {
 	Line   int    // 1-based line of the file on which it begins
 	Offset int64  // bytes from the start of the file
 	Raw    []byte // as it stands in the file, without the line end
-	// Fields by name. Of a name that stands twice the last value counts.
-	Fields map[string]json.RawMessage
-	SHA256 string // of Raw, hex
+	Fields object.Object
+}
+
+// SHA256 is the hash of Raw, hex.
+func (r Row) SHA256() string {
+	sum := sha256.Sum256(r.Raw)
+	return hex.EncodeToString(sum[:])
 }
 
 // Issue is an error about this row.
@@ -169,6 +176,9 @@ func (d *File) scan(name string) error {
 	if n == 0 {
 		return spec.Issue{Message: "the file is empty", Hint: where}
 	}
+	if st, err := d.f.Stat(); err != nil || st.Size() > maxOffset {
+		return spec.Issue{Message: "the file is larger than 1 TB", Hint: where}
+	}
 	if d.info.Format, err = choose(name, d.info.Path, head[:n]); err != nil {
 		return err
 	}
@@ -177,7 +187,7 @@ func (d *File) scan(name string) error {
 	h := sha256.New()
 	src := newSource(io.TeeReader(io.NewSectionReader(d.f, 0, 1<<62), h))
 	err = d.format.scan(src, func(offset int64, line int, raw []byte) {
-		d.index.add(offset, line, len(raw), uint32(maphash.Bytes(d.seed, raw)))
+		d.index.add(offset, len(raw), line, d.hash(raw))
 	})
 	if err != nil {
 		return err
@@ -246,22 +256,65 @@ func (d *File) Row(i int64) (Row, error) {
 	if i < 0 || i >= d.info.Rows {
 		return Row{}, fmt.Errorf("%s: there is no row %d among %d (0 is the first)", d.info.Path, i, d.info.Rows)
 	}
-	at, line := d.index.row(i)
-	r := Row{Path: d.info.Path, Index: i, Line: line, Offset: at.offset, Raw: make([]byte, at.size)}
-	if _, err := d.f.ReadAt(r.Raw, at.offset); err != nil && !errors.Is(err, io.EOF) {
-		return Row{}, r.Issue("", "the row cannot be read: %v", err)
+	at := d.index.row(i)
+	b := make([]byte, at.end-at.offset)
+	n, err := d.f.ReadAt(b, at.offset)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return Row{}, d.row(i, at, nil).Issue("", "the row cannot be read: %v", err)
 	}
-	if uint32(maphash.Bytes(d.seed, r.Raw)) != at.hash {
+	return d.checked(i, at, b[:n])
+}
+
+// Each calls f with every row in order, until it returns an error. The row's
+// bytes are valid during the call only.
+func (d *File) Each(f func(Row) error) error {
+	window := make([]byte, 0, 1<<18)
+	var from int64 // offset of the window
+	for i := range d.info.Rows {
+		at := d.index.row(i)
+		if at.end > from+int64(len(window)) {
+			size := int(max(at.end-at.offset, 1<<18))
+			if cap(window) < size {
+				window = make([]byte, size)
+			}
+			n, err := d.f.ReadAt(window[:size], at.offset)
+			if err != nil && !errors.Is(err, io.EOF) {
+				return d.row(i, at, nil).Issue("", "the row cannot be read: %v", err)
+			}
+			window, from = window[:n], at.offset
+		}
+		b := window[min(at.offset-from, int64(len(window))):min(at.end-from, int64(len(window)))]
+		r, err := d.checked(i, at, b)
+		if err != nil {
+			return err
+		}
+		if err := f(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *File) row(i int64, at span, raw []byte) Row {
+	return Row{Path: d.info.Path, Index: i, Line: at.line, Offset: at.offset, Raw: raw}
+}
+
+// checked makes a row of the bytes from its offset on, if they are the same.
+func (d *File) checked(i int64, at span, b []byte) (Row, error) {
+	r := d.row(i, at, d.format.trim(b))
+	if d.hash(r.Raw) != at.hash {
 		return Row{}, r.Issue("leave the file alone while a run goes on; start the run again", "the row is not what it was when the file was opened")
 	}
 	var err error
 	if r.Fields, err = d.format.fields(r.Raw); err != nil {
 		return Row{}, r.Issue("", "%v", err)
 	}
-	sum := sha256.Sum256(r.Raw)
-	r.SHA256 = hex.EncodeToString(sum[:])
 	return r, nil
 }
+
+// hash tells an edited row from the one that Open saw. Its seed is of this
+// process alone.
+func (d *File) hash(raw []byte) uint32 { return uint32(maphash.Bytes(d.seed, raw)) & hashMask }
 
 // excerpt is the beginning of b, quoted.
 func excerpt(b []byte) string {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"tokentape/internal/spec"
+	"tokentape/internal/workload/object"
 )
 
 // jsonl is one JSON object a line, in UTF-8. A byte order mark, CRLF, blank lines
@@ -41,11 +42,8 @@ var jsonl = format{
 			add(offset+int64(lead), r.line, raw)
 		}
 	},
-	fields: func(raw []byte) (map[string]json.RawMessage, error) {
-		var m map[string]json.RawMessage
-		err := json.Unmarshal(raw, &m)
-		return m, err
-	},
+	trim:   func(raw []byte) []byte { return bytes.TrimRight(raw, " \t\r\n") },
+	fields: func(raw []byte) (object.Object, error) { return object.Object(raw), nil },
 }
 
 // checkObject finds what is wrong with a row that begins lead bytes into a line.

@@ -1,9 +1,9 @@
 package dataset
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -37,12 +37,7 @@ func TestJSONL(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				var got string
-				if raw := r.Fields["p"]; raw != nil {
-					if err := json.Unmarshal(raw, &got); err != nil {
-						t.Fatal(err)
-					}
-				}
+				got := field(r, "p")
 				if got != want || r.Line != tt.lines[i] || !strings.HasPrefix(tt.in[r.Offset:], string(r.Raw)) {
 					t.Errorf("row %d: %.80q on line %d at %d", i, got, r.Line, r.Offset)
 				}
@@ -128,6 +123,15 @@ func FuzzJSONL(f *testing.F) {
 		}
 		if d.Len() != int64(full) {
 			t.Fatalf("%d rows from %d lines that are not blank", d.Len(), full)
+		}
+		if err := d.Each(func(r Row) error {
+			one, err := d.Row(r.Index)
+			if err == nil && !reflect.DeepEqual(one, r) {
+				t.Fatalf("Row gives %+v, Each %+v", one, r)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
 		}
 		for i := range d.Len() {
 			r, err := d.Row(i)

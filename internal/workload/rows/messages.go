@@ -12,8 +12,9 @@ import (
 // of it that a workload.Message cannot carry are errors: leaving them out would
 // change what is asked.
 func messages(row dataset.Row) ([]workload.Message, error) {
+	raw, _ := row.Fields.Get("messages")
 	var list []map[string]json.RawMessage
-	if err := json.Unmarshal(row.Fields["messages"], &list); err != nil || len(list) == 0 {
+	if err := json.Unmarshal(raw, &list); err != nil || len(list) == 0 {
 		return nil, row.Issue(`it looks like [{"role": "user", "content": "…"}]`, "messages is not a list of at least one message")
 	}
 	out := make([]workload.Message, len(list))

@@ -31,12 +31,15 @@ var _ workload.Source = (*Source)(nil)
 // system. Notes says how often either happened.
 func New(f *dataset.File, t template.Template, system string) (*Source, error) {
 	s := &Source{file: f, template: t, system: system}
-	for i := range f.Len() {
-		item, how, err := s.item(i)
-		if err != nil {
-			return nil, err
+	err := f.Each(func(row dataset.Row) error {
+		item, how, err := s.item(row)
+		if err == nil {
+			s.notes.add(item, how)
 		}
-		s.notes.add(item, how)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return s, nil
 }
@@ -46,8 +49,16 @@ func (s *Source) Len() int64 { return s.file.Len() }
 
 // Item is row i (0 ≤ i < Len), read again from the file.
 func (s *Source) Item(i int64) (workload.Item, error) {
-	item, _, err := s.item(i)
-	return item, err
+	row, err := s.file.Row(i)
+	if err != nil {
+		return workload.Item{}, err
+	}
+	item, _, err := s.item(row)
+	if err != nil {
+		return workload.Item{}, err
+	}
+	item.Ref = workload.Ref{Row: row.Index, Offset: row.Offset, SHA256: row.SHA256()}
+	return item, nil
 }
 
 // Notes are sentences about the rows as a whole, to be said before the first
@@ -57,16 +68,11 @@ func (s *Source) Notes() []string { return s.notes.say(s.Len(), s.system) }
 // how says which rules a row used.
 type how struct{ messages, ownSystem bool }
 
-func (s *Source) item(i int64) (workload.Item, how, error) {
-	row, err := s.file.Row(i)
-	if err != nil {
-		return workload.Item{}, how{}, err
-	}
-	item := workload.Item{Ref: workload.Ref{Row: row.Index, Offset: row.Offset, SHA256: row.SHA256}}
+// item is everything of an item but its Ref.
+func (s *Source) item(row dataset.Row) (item workload.Item, h how, err error) {
 	if item.OutputLen, err = outputLen(row); err != nil {
-		return workload.Item{}, how{}, err
+		return item, h, err
 	}
-	var h how
 	if h.messages = s.useMessages(row); h.messages {
 		item.Messages, err = messages(row)
 		h.ownSystem = err == nil && item.Messages[0].Role == "system"
@@ -74,7 +80,7 @@ func (s *Source) item(i int64) (workload.Item, how, error) {
 		item.Messages = []workload.Message{{Role: "user", Content: item.Prompt}}
 	}
 	if err != nil {
-		return workload.Item{}, how{}, err
+		return item, h, err
 	}
 	if s.system != "" && !h.ownSystem {
 		item.Messages = append([]workload.Message{{Role: "system", Content: s.system}}, item.Messages...)
@@ -86,9 +92,11 @@ func (s *Source) useMessages(row dataset.Row) bool {
 	if s.template.String() != template.Default {
 		return false
 	}
-	_, question := row.Fields["question"]
-	_, messages := row.Fields["messages"]
-	return messages && !question
+	if _, question := row.Fields.Get("question"); question {
+		return false
+	}
+	_, messages := row.Fields.Get("messages")
+	return messages
 }
 
 func (s *Source) prompt(row dataset.Row) (string, error) {
@@ -110,7 +118,7 @@ func outputLen(row dataset.Row) (int64, error) {
 	var n int64
 	var from string
 	for _, name := range []string{"max_tokens", "output_tokens"} {
-		raw, ok := row.Fields[name]
+		raw, ok := row.Fields.Get(name)
 		if !ok || string(raw) == "null" {
 			continue
 		}

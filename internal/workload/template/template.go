@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"sort"
 	"strings"
 	"unicode/utf8"
 
 	"tokentape/internal/spec"
+	"tokentape/internal/workload/object"
 )
 
 // Default is the template when the spec gives none.
@@ -125,7 +125,7 @@ func (e *FieldError) Hint() string {
 // Render is the prompt of a row. A string field is its text; a number, true or
 // false its JSON text; an object or array its JSON, compact. The error is a
 // *FieldError.
-func (t Template) Render(fields map[string]json.RawMessage) (string, error) {
+func (t Template) Render(fields object.Object) (string, error) {
 	var b strings.Builder
 	for _, p := range t.parts {
 		if p.path == "" {
@@ -147,6 +147,8 @@ func render(b *strings.Builder, path string, raw json.RawMessage) error {
 	switch {
 	case string(raw) == "null":
 		return &FieldError{Path: path, Null: true}
+	case raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0:
+		b.Write(raw[1 : len(raw)-1])
 	case raw[0] == '"':
 		var s string
 		if err := json.Unmarshal(raw, &s); err != nil {
@@ -166,34 +168,30 @@ func render(b *strings.Builder, path string, raw json.RawMessage) error {
 }
 
 // lookup finds path: the whole as a name first, then name by name.
-func lookup(fields map[string]json.RawMessage, path string) (json.RawMessage, error) {
-	if raw, ok := fields[path]; ok {
+func lookup(fields object.Object, path string) (json.RawMessage, error) {
+	if raw, ok := fields.Get(path); ok {
 		return raw, nil
 	}
 	done, rest := "", path
 	for {
 		name, more, nested := strings.Cut(rest, ".")
-		raw, ok := fields[name]
+		raw, ok := fields.Get(name)
 		if !ok {
 			return nil, missing(fields, path, done, rest, name)
 		}
 		if !nested {
 			return raw, nil
 		}
-		var inner map[string]json.RawMessage
-		if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &inner) != nil {
+		inner, ok := object.Of(raw)
+		if !ok {
 			return nil, missing(nil, path, done+name+".", more, more)
 		}
 		fields, done, rest = inner, done+name+".", more
 	}
 }
 
-func missing(fields map[string]json.RawMessage, path, done, rest, name string) *FieldError {
-	e := &FieldError{Path: path}
-	for f := range fields {
-		e.Have = append(e.Have, f)
-	}
-	sort.Strings(e.Have)
+func missing(fields object.Object, path, done, rest, name string) *FieldError {
+	e := &FieldError{Path: path, Have: fields.Names()}
 	best := spec.Nearest(e.Have, name)
 	if best == "" {
 		best = spec.Nearest(e.Have, rest)
