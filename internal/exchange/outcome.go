@@ -163,8 +163,11 @@ func cause(status int, code, text string) string {
 func (x *flight) judge(resp *client.Response) verdict {
 	e, f := x.e, x.dec.Facts()
 	stream := e.cfg.Options.Stream
+	nothing := x.first < 0 && (!f.Whole || f.Malformed > 0)
+	encoding := resp.Header.Get("Content-Encoding")
 	switch {
-	case x.form == formHTML, x.form == formStream && x.first < 0 && !looksLikeSSE(x.head), resp.Header.Get("Content-Encoding") != "" && resp.Header.Get("Content-Encoding") != "identity":
+	case x.form == formHTML, x.form == formStream && nothing && !looksLikeSSE(x.head),
+		nothing && x.bytes > 0 && encoding != "" && encoding != "identity":
 		return x.notStream(resp)
 	case f.Malformed > 0:
 		v := verdict{outcome: tape.OutcomeMalformed}

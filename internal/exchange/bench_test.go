@@ -1,0 +1,54 @@
+package exchange
+
+import (
+	"strings"
+	"testing"
+
+	"tokentape/internal/client"
+	"tokentape/internal/dialect"
+)
+
+// BenchmarkChunk is all that happens between a stamped read and the next one,
+// with one event a read.
+func BenchmarkChunk(b *testing.B) {
+	ex := New(Config{Dialect: mustChat(b), Options: dialect.Options{Stream: true}})
+	x := newFlight(ex)
+	x.reset()
+	event := []byte(e(c(" word")))
+	marks := []client.Mark{{N: len(event), T: 1}}
+	b.SetBytes(int64(len(event)))
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if i%1000 == 0 {
+			x.reset()
+		}
+		marks[0].T += 10_000_000
+		if done, err := x.chunk(event, marks, true); done || err != nil {
+			b.Fatal(done, err)
+		}
+	}
+}
+
+// The read path keeps nothing but its events.
+func TestChunkDoesNotAllocate(t *testing.T) {
+	ex := New(Config{Dialect: mustChat(t), Options: dialect.Options{Stream: true}})
+	x := newFlight(ex)
+	event := []byte(strings.Repeat(e(c(" word")), 3))
+	marks := []client.Mark{{N: len(event), T: 1}}
+	warm := func() {
+		x.reset()
+		for range 300 {
+			if _, err := x.chunk(event, marks, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	warm()
+	x.reset()
+	if _, err := x.chunk(event, marks, true); err != nil { // makes the hash of its choice
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(200, func() { _, _ = x.chunk(event, marks, true) }); n > 0 {
+		t.Errorf("%v allocations a read", n)
+	}
+}
