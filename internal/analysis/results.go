@@ -86,7 +86,7 @@ type Counts struct {
 	NotIssued   int64            `json:"not_issued"`
 	Preparation int64            `json:"preparation"` // warm-up, prepare, probe and tail requests
 	ByClass     map[string]int64 `json:"by_class"`
-	// Attempts counts sends of measured requests, Retried those beyond the first.
+	// Attempts counts all sends of measured requests.
 	Attempts int64 `json:"attempts"`
 	// LostOutputTokens are tokens that failed or cancelled requests delivered.
 	LostOutputTokens int64 `json:"lost_output_tokens"`

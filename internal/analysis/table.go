@@ -207,24 +207,21 @@ func summary(d stat.Description, per float64) *Summary {
 		s.CI[name] = [2]*float64{&lo, &hi}
 	}
 	put("mean", d.MeanCI)
-	var short []string
+	lacking := ""
 	for i, q := range stat.Quantiles {
 		put(quantileName(q), d.QCI[i])
 		if d.More[i] == 0 || q < 900 || d.SD != nil && *d.SD == 0 {
 			continue // a constant needs no more samples
 		}
-		more := int64(math.Ceil(float64(d.More[i]) / per))
-		switch {
-		case len(short) > 0:
-			short = append(short, fmt.Sprintf("%s about %s", quantileName(q), round2(more)))
-		case more == 1:
-			short = append(short, quantileName(q)+" needs 1 more request")
-		default:
-			short = append(short, fmt.Sprintf("%s needs about %s more requests", quantileName(q), round2(more)))
+		if lacking == "" {
+			more := int64(math.Ceil(float64(d.More[i]) / per))
+			lacking = fmt.Sprintf("%s needs about %s", quantileName(q), plural(round2(more), "more request"))
+		} else if q == 999 {
+			lacking += ", higher ones more still"
 		}
 	}
-	if len(short) > 0 {
-		s.Warnings = append(s.Warnings, strings.Join(short, ", "))
+	if lacking != "" {
+		s.Warnings = append(s.Warnings, lacking)
 	}
 	return s
 }
@@ -234,13 +231,13 @@ func quantileName(q int) string {
 	return "p" + strings.TrimSuffix(fmt.Sprintf("%03d", q), "0")
 }
 
-// round2 is n rounded up to two significant digits, with separators.
-func round2(n int64) string {
+// round2 is n rounded up to two significant digits.
+func round2(n int64) int64 {
 	unit := int64(1)
 	for n/unit >= 100 {
 		unit *= 10
 	}
-	return thousands((n + unit - 1) / unit * unit)
+	return (n + unit - 1) / unit * unit
 }
 
 // thousands is n with a comma every three digits.

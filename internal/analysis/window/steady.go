@@ -52,17 +52,18 @@ func steady(reqs []metric.Request, l Load) Interval {
 			anchor, what = t, name
 		}
 	}
+	if warm != math.MinInt64 {
+		later(warm, "last warm-up release")
+	}
 	if !l.Open && l.Concurrency > 0 {
-		later(releases[min(int(l.Concurrency), len(releases))-1], fmt.Sprintf("release of request %d that filled the cap", min(int(l.Concurrency), len(releases))))
+		fill := min(int(l.Concurrency), len(releases))
+		later(releases[fill-1], fmt.Sprintf("release of request %d, which filled the cap", fill))
 	}
 	if l.Ramp > 0 {
 		end := releases[0] + l.Ramp
 		if i, _ := slices.BinarySearch(releases, end+1); i > 0 {
 			later(releases[i-1], "last release of the ramp")
 		}
-	}
-	if warm != math.MinInt64 {
-		later(warm, "last warm-up release")
 	}
 	if what == "" {
 		anchor, what = first, "first release"
