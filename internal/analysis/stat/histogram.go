@@ -63,7 +63,7 @@ func middle(i int) float64 {
 	}
 	shift := i>>sub - 1
 	low := uint64(i&(1<<sub-1)+1<<sub) << shift
-	return float64(low) + float64(uint64(1)<<shift-1)/2
+	return float64(low) + float64(float64(uint64(1)<<shift-1)/2)
 }
 
 // at is the value of rank i (0-based) in sorted order, within the bounds of what
