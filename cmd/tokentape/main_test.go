@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -39,6 +40,8 @@ func TestScripts(t *testing.T) {
 			"exits":   cmdExits,
 			"jsonget": cmdJSONGet,
 			"rundir":  cmdRunDir,
+			"waitfor": cmdWaitFor,
+			"tear":    cmdTear,
 		},
 	})
 }
@@ -82,6 +85,30 @@ func cmdSeen(ts *testscript.TestScript, neg bool, args []string) {
 	if want := args[1]; fmt.Sprint(got[args[0]]) != want {
 		ts.Fatalf("the server saw %d requests at %s, not %s", got[args[0]], args[0], want)
 	}
+}
+
+// waitfor GLOB BYTES: some file matches and has at least that many bytes.
+func cmdWaitFor(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	for range 200 {
+		got, _ := filepath.Glob(ts.MkAbs(args[0]))
+		for _, p := range got {
+			if st, err := os.Stat(p); err == nil && st.Size() >= int64(want) {
+				return
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	ts.Fatalf("no %s with %d bytes after 10 s", args[0], want)
+}
+
+// tear FROM TO N copies all but the last N bytes.
+func cmdTear(ts *testscript.TestScript, neg bool, args []string) {
+	n, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	b := ts.ReadFile(args[0])
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(b[:len(b)-n]), 0o644))
 }
 
 // page STATUS TYPE BODY starts a server that answers everything so.

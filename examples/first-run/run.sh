@@ -23,7 +23,12 @@ done
 [ -n "$url" ] || { echo "the simulated server did not say where it listens:" >&2; cat "$log" >&2; exit 1; }
 export TOKENTAPE_URL=$url
 
-step() { printf '\n== %s\n$ tokentape run' "$1"; shift; printf ' %q' "$@"; printf '\n'; tokentape run "$@" --out "$out" </dev/null; }
+# Exit code 5 is "measured, but not fit for use", for instance on a machine that is
+# busy with other work: the report says why, and the story goes on.
+step() {
+  printf '\n== %s\n$ tokentape run' "$1"; shift; printf ' %q' "$@"; printf '\n'
+  tokentape run "$@" --out "$out" </dev/null || { code=$?; [ $code = 5 ] || exit $code; }
+}
 
 step "one request: does it answer, what does it report?" \
   "$here/spec.yaml" --name one --requests 1 --concurrency 1

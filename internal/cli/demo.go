@@ -101,7 +101,9 @@ func (a *app) demoRun(ctx context.Context, url, data, out string, step demoStep)
 	_, err = a.run(ctx, j, runOptions{out: out})
 	var e *exitError
 	if errors.As(err, &e) && e.code == exitUnfit {
-		fmt.Fprintf(a.stderr, "tokentape: %s\n", e.msg)
+		// The walk worked; the verdict is about how busy this machine was.
+		fmt.Fprintf(a.stderr, "tokentape: %s\n  → a run would exit %d here; the demo goes on\n", e.msg, exitUnfit)
+		return nil
 	}
 	return err
 }

@@ -211,7 +211,7 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 		}
 		cfg.Samplers = append(cfg.Samplers, func(ctx context.Context, _ func() run.Gauges, emit func(any)) {
 			telemetry.Scrape(ctx, clk, func(ctx context.Context, url string) ([]byte, error) {
-				got, err := mc.Get(ctx, url, j.header(), 64<<20)
+				got, err := mc.Get(ctx, url, j.headerFor(url), 64<<20)
 				if err != nil {
 					return nil, errors.New(j.mask(err.Error()))
 				}

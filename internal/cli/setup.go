@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -205,6 +206,17 @@ func (j *job) header() http.Header {
 		h[k] = []string{v} // spelt as the user spelt it
 	}
 	return h
+}
+
+// headerFor is what a side request to another URL carries: the user's key and
+// headers go to the target's own host only.
+func (j *job) headerFor(other string) http.Header {
+	target, err1 := url.Parse(j.base.Root)
+	u, err2 := url.Parse(other)
+	if err1 != nil || err2 != nil || u.Host != target.Host || u.Scheme != target.Scheme {
+		return http.Header{}
+	}
+	return j.header()
 }
 
 func (j *job) url() string { return j.base.Join(j.dialect.Path()) }

@@ -148,6 +148,7 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 
 	e.rec = newRecorder(cfg.Tape, e.stop)
 	e.rec.put(&cfg.Header)
+	e.rec.flush() // in a frame of its own: a kill or a tear leaves a tape that says what it is
 
 	side, endSide := context.WithCancel(context.WithoutCancel(ctx))
 	var sideWG sync.WaitGroup
