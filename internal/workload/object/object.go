@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// Object is a JSON object, valid and without space around it. The zero Object
+// Object is a JSON object, valid, in UTF-8, without space around it. The zero Object
 // has no fields.
 type Object []byte
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"testing"
+	"unicode/utf8"
 )
 
 var samples = []string{
@@ -15,7 +16,7 @@ var samples = []string{
 // check compares with what encoding/json decodes.
 func check(t *testing.T, raw []byte) {
 	t.Helper()
-	if !json.Valid(raw) || raw[0] != '{' {
+	if !utf8.Valid(raw) || !json.Valid(raw) || raw[0] != '{' {
 		return
 	}
 	var want map[string]json.RawMessage
