@@ -27,7 +27,7 @@ const (
 // late send alone is no pattern, whatever p99 of a small run says.
 func (r *run) clientBound(res *Results) Check {
 	c := Check{Name: "client_bound", Severity: SeverityFail, Result: ResultNone, Unit: "ms", Why: "no pacer lag and no client samples on the tape",
-		Do: "use a faster or quieter client machine, or fewer requests per second; `tokentape doctor` measures what this host can carry"}
+		Do: "use a faster or quieter client machine, or a lower load.rate or load.concurrency"}
 	var evidence, seen []string
 	lags, gap, gapOK := r.lags()
 	limit := max(lagFloorMS, lagShare*gap)

@@ -112,7 +112,7 @@ func TestChecks(t *testing.T) {
 				q.Asked.Output = tape.Some[int64](512)
 			}
 		}, ResultMiss, "3.91 %"},
-		{"window_sufficiency", "few requests", func(s *script) { s.reqs, s.plan = s.reqs[:50], 50 }, ResultMiss, "wanted are 128"},
+		{"window_sufficiency", "few requests", func(s *script) { s.reqs, s.plan = s.reqs[:50], 50 }, ResultMiss, "holds 44 requests (128 wanted)"},
 		{"window_sufficiency", "no window", func(s *script) { s.reqs, s.plan = s.reqs[:1], 1 }, ResultMiss, "no steady window"},
 		{"window_trend", "TTFT rises", func(s *script) {
 			for i, q := range s.reqs {
@@ -174,6 +174,33 @@ func TestSmallRunsAreFit(t *testing.T) {
 	for _, s := range []*script{one, four} {
 		if res := s.analyse(t, Options{}); !res.Verdict.Fit {
 			t.Errorf("%d requests: %s", s.plan, res.Verdict.Line)
+		}
+	}
+}
+
+// A window that misses a convention says which, with that value and limit, and is
+// silent about those that it meets.
+func TestShortfalls(t *testing.T) {
+	o := Options{MinRequests: 128, MinSeconds: 60}
+	for _, x := range []struct {
+		requests      int64
+		seconds       float64
+		services      *float64
+		value, limit  float64
+		unit, allText string
+	}{
+		{128, 60, ref(10.0), 0, 0, "", ""},
+		{128, 60, nil, 0, 0, "", ""},
+		{171, 11.2, ref(14.8), 11.2, 60, "s", "11.2 s (60 wanted)"},
+		{127, 60, ref(9.96), 127, 128, "requests", "127 requests (128 wanted), 10.0 median service times (10 wanted)"},
+		{500, 600, ref(3.0), 3, 10, "service times", "3.0 median service times (10 wanted)"},
+	} {
+		missed := shortfalls(x.requests, x.seconds, x.services, o)
+		if got := texts(missed); got != x.allText {
+			t.Errorf("%+v: %q", x, got)
+		}
+		if x.unit != "" && (len(missed) == 0 || missed[0].value != x.value || missed[0].limit != x.limit || missed[0].unit != x.unit) {
+			t.Errorf("%+v: first is %+v", x, missed)
 		}
 	}
 }

@@ -9,15 +9,41 @@ import (
 	"tokentape/internal/analysis/window"
 )
 
+// shortfall is one convention of size that a window misses.
+type shortfall struct {
+	value, limit float64
+	unit, text   string // text: "11.2 s (60 wanted)"
+}
+
+// shortfalls are the conventions that a window of this size misses, in the order
+// requests, seconds, service times; serviceTimes nil: not observed, not judged.
+func shortfalls(requests int64, seconds float64, serviceTimes *float64, o Options) []shortfall {
+	var missed []shortfall
+	miss := func(value, limit float64, unit, text string) {
+		if value < limit {
+			missed = append(missed, shortfall{value, limit, unit, text})
+		}
+	}
+	miss(float64(requests), float64(o.MinRequests), "requests", fmt.Sprintf("%s (%d wanted)", plural(requests, "request"), o.MinRequests))
+	miss(seconds, o.MinSeconds, "s", fmt.Sprintf("%.1f s (%.4g wanted)", seconds, o.MinSeconds))
+	if serviceTimes != nil {
+		miss(*serviceTimes, minServiceTimes, "service times", fmt.Sprintf("%.1f median service times (%d wanted)", *serviceTimes, minServiceTimes))
+	}
+	return missed
+}
+
+func texts(missed []shortfall) string {
+	words := make([]string, len(missed))
+	for i, m := range missed {
+		words[i] = m.text
+	}
+	return join(words, ", ")
+}
+
 // sufficiency warns of windows too small to confirm a steady state.
 func (r *run) sufficiency(w window.Interval, out *Window, o Options) {
-	span := float64(w.To-w.From) / 1e9
-	if out.Requests < o.MinRequests || span < o.MinSeconds {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("too small to confirm a steady state: %s and %.1f s; by convention %d and %.0f s are wanted",
-			plural(out.Requests, "request"), span, o.MinRequests, o.MinSeconds))
-	}
-	if n := out.Facts.ServiceTimes; n != nil && *n < minServiceTimes {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%.1f median service times long; %d or more are wanted", *n, minServiceTimes))
+	if missed := shortfalls(out.Requests, float64(w.To-w.From)/1e9, out.Facts.ServiceTimes, o); len(missed) > 0 {
+		out.Warnings = append(out.Warnings, "too small to confirm a steady state, by convention: "+texts(missed))
 	}
 }
 
@@ -95,25 +121,25 @@ func primary(ws []Window) *Window {
 }
 
 // windowSufficiency: the primary window exists and is large enough to confirm a
-// steady state.
+// steady state. Value and limit are those of the first convention missed, of
+// requests when none is.
 func (r *run) windowSufficiency(res *Results, o Options) Check {
 	c := Check{Name: "window_sufficiency", Severity: SeverityNote, Result: ResultPass, Unit: "requests", Limit: ref(float64(o.MinRequests)),
-		Do: "send more requests (load.requests), or read the numbers as a look, not as a steady state"}
+		Do: "send more requests (load.requests), or take the numbers as a look, not as a steady state"}
 	w := primary(res.Windows)
 	if w == nil {
 		c.Result, c.Why = ResultNone, "no window"
 		return c
 	}
 	c.Value = ref(float64(w.Requests))
-	switch {
-	case w.From == nil:
+	if w.From == nil {
 		c.Result, c.Why = ResultMiss, w.Why
-	case float64(w.Requests) < float64(o.MinRequests) || *w.System.DurationS < o.MinSeconds || w.Facts.ServiceTimes != nil && *w.Facts.ServiceTimes < minServiceTimes:
-		c.Result = ResultMiss
-		c.Why = fmt.Sprintf("the %s window holds %s in %.1f s%s; wanted are %d, %.0f s and %d service times", w.Kind, plural(w.Requests, "request"), *w.System.DurationS,
-			serviceTimes(w.Facts.ServiceTimes), o.MinRequests, o.MinSeconds, minServiceTimes)
-	default:
-		c.Why = fmt.Sprintf("the %s window holds %s in %.1f s%s", w.Kind, plural(w.Requests, "request"), *w.System.DurationS, serviceTimes(w.Facts.ServiceTimes))
+		return c
+	}
+	c.Why = fmt.Sprintf("the %s window holds %s in %.1f s%s", w.Kind, plural(w.Requests, "request"), *w.System.DurationS, serviceTimes(w.Facts.ServiceTimes))
+	if missed := shortfalls(w.Requests, *w.System.DurationS, w.Facts.ServiceTimes, o); len(missed) > 0 {
+		c.Result, c.Value, c.Limit, c.Unit = ResultMiss, ref(missed[0].value), ref(missed[0].limit), missed[0].unit
+		c.Why = fmt.Sprintf("too small to confirm a steady state, by convention: the %s window holds %s", w.Kind, texts(missed))
 	}
 	return c
 }
