@@ -27,7 +27,7 @@ import (
 type Set struct{ Path, Value, Origin string }
 
 // maxBytes bounds a spec file; what is larger is not a spec.
-const maxBytes = 1 << 20
+const maxBytes = 256 << 10
 
 // Read loads a spec: defaults, then the file (path "" for none), then sets, each
 // over what came before, then Validate. ${VAR} and ${VAR:-default} in the file
@@ -63,8 +63,14 @@ func Read(path string, env func(string) (string, bool), sets []Set) (*Spec, []Is
 	slices.SortStableFunc(issues, func(a, b Issue) int {
 		return cmp.Or(strings.Compare(a.Origin, b.Origin), a.Line-b.Line, a.Col-b.Col)
 	})
+	if n := len(issues) - maxIssues; n > 0 {
+		issues = append(issues[:maxIssues:maxIssues], Issue{File: path, Message: fmt.Sprintf("and %d more", n)})
+	}
 	return s, issues
 }
+
+// maxIssues bounds what one look shows.
+const maxIssues = 50
 
 // appendNew adds the issues of more whose field, or a part of it, has none in
 // issues yet: one mistake is named once.
@@ -102,7 +108,7 @@ func (d *decoder) file(path string) {
 		return
 	}
 	src = bytes.TrimPrefix(src, []byte("\xef\xbb\xbf"))
-	d.lines = strings.Split(strings.ReplaceAll(string(src), "\r\n", "\n"), "\n")
+	d.lines = strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(src)), "\n")
 	if i := invalidUTF8(src); i >= 0 {
 		line := bytes.Count(src[:i], []byte("\n"))
 		col := utf8.RuneCount(src[bytes.LastIndexByte(src[:i], '\n')+1:i]) + 1
@@ -175,14 +181,22 @@ func parse(src []byte) (f *ast.File, err error) {
 	return parser.ParseBytes(src, 0, parser.AllowDuplicateMapKey())
 }
 
-// maxDepth bounds nesting; a spec needs six.
-const maxDepth = 64
+// maxDepth bounds nesting; a spec needs six. A stack that overflows cannot be
+// recovered from.
+const maxDepth = 1000
 
-// depth is an upper bound for the nesting of brackets and of "- - -" items.
+// depth is an upper bound for the nesting of brackets, and of items and
+// properties that stand before one value ("- - - a", "&x !y a").
 func depth(src []byte) int {
 	most, open := 0, 0
 	for line := range bytes.Lines(src) {
-		items := bytes.Count(line, []byte("- ")) + bytes.Count(line, []byte("? "))
+		marks := 0
+		for _, word := range bytes.Fields(line) {
+			if len(word) == 1 && (word[0] == '-' || word[0] == '?' || word[0] == ':') || word[0] == '&' || word[0] == '!' {
+				marks++
+			}
+		}
+		most = max(most, marks)
 		for _, c := range line {
 			switch c {
 			case '[', '{':
@@ -191,9 +205,6 @@ func depth(src []byte) int {
 				open = max(open-1, 0)
 			}
 			most = max(most, open)
-		}
-		if len(bytes.Trim(line, "-? \t\r\n")) == 0 {
-			most = max(most, items)
 		}
 	}
 	return most

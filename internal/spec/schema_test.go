@@ -151,7 +151,7 @@ func FuzzRead(f *testing.F) {
 			if i.Message == "" || i.Format() == "" || i.Error() == "" {
 				t.Errorf("an empty issue: %+v", i)
 			}
-			if i.Line < 0 || i.Col < 0 || i.Line > strings.Count(text, "\n")+1 {
+			if i.Line < 0 || i.Col < 0 || i.Line > strings.Count(text, "\n")+strings.Count(text, "\r")+1 {
 				t.Errorf("a position outside the file: %+v", i)
 			}
 		}
