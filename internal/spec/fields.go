@@ -100,42 +100,17 @@ func suggest(section, key string) string {
 	return nearest(paths, norm, func(string) bool { return true })
 }
 
-// nearest is the path whose last key is closest to key, within a third of its
-// length.
+// nearest is the path whose last key is closest to key.
 func nearest(paths []string, key string, in func(parent string) bool) string {
-	best, dist := "", len(key)/3+1
+	byKey := map[string]string{}
+	var keys []string
 	for _, p := range paths {
-		if parent, last := split(p); in(parent) {
-			if n := distance(key, last); n < dist {
-				best, dist = p, n
-			}
+		if parent, last := split(p); in(parent) && byKey[last] == "" {
+			byKey[last] = p
+			keys = append(keys, last)
 		}
 	}
-	return best
-}
-
-// distance is the edit distance with swapped neighbours counted once (optimal
-// string alignment), in bytes.
-func distance(a, b string) int {
-	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		cur[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				cur[j] = min(cur[j], prev2[j-2]+1)
-			}
-		}
-		prev2, prev, cur = prev, cur, prev2
-	}
-	return prev[len(b)]
+	return byKey[Nearest(keys, key)]
 }
 
 // allPaths are the paths of every field, sections included, in struct order.
@@ -188,13 +163,7 @@ func keysAt(section string) []string {
 // unknownChoice is the message and hint for a value outside its choices.
 func unknownChoice(value string, all []string) (message, hint string) {
 	hint = "one of: " + strings.Join(all, ", ")
-	best, dist := "", len(value)/3+1
-	for _, c := range all {
-		if n := distance(strings.ToLower(value), c); n < dist {
-			best, dist = c, n
-		}
-	}
-	if best != "" {
+	if best := Nearest(all, value); best != "" {
 		hint = fmt.Sprintf("did you mean %s? %s", best, hint)
 	}
 	return fmt.Sprintf("%q is unknown", clip(value)), hint

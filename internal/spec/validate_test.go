@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -124,14 +125,36 @@ func TestValidateOfCode(t *testing.T) {
 		change func(*Spec)
 		field  string
 	}{
-		"burstiness": {func(s *Spec) { s.Load.Burstiness = 2 }, "load.burstiness"},
-		"no end":     {func(s *Spec) { s.Load.Requests = 0 }, "load.requests"},
-		"no bound":   {func(s *Spec) { s.Load.Concurrency = 0 }, "load.concurrency"},
-		"open":       {func(s *Spec) { s.Load.Concurrency = 0; s.Load.Rate = 2 }, ""},
-		"by time":    {func(s *Spec) { s.Load.Requests = 0; s.Load.Duration = Duration(time.Second) }, ""},
-		"attempts":   {func(s *Spec) { s.Load.Attempts = 0 }, "load.attempts"},
-		"tokens":     {func(s *Spec) { s.Workload.OutputTokens = -1 }, "workload.output_tokens"},
-		"seed":       {func(s *Spec) { s.Seeds.Run = -1 }, "seeds.run"},
+		"burstiness":   {func(s *Spec) { s.Load.Burstiness = 2 }, "load.burstiness"},
+		"no end":       {func(s *Spec) { s.Load.Requests = 0 }, "load.requests"},
+		"no bound":     {func(s *Spec) { s.Load.Concurrency = 0 }, "load.concurrency"},
+		"open":         {func(s *Spec) { s.Load.Concurrency = 0; s.Load.Rate = 2 }, ""},
+		"by time":      {func(s *Spec) { s.Load.Requests = 0; s.Load.Duration = Duration(time.Second) }, ""},
+		"attempts":     {func(s *Spec) { s.Load.Attempts = 0 }, "load.attempts"},
+		"tokens":       {func(s *Spec) { s.Workload.OutputTokens = -1 }, "workload.output_tokens"},
+		"negative N":   {func(s *Spec) { s.Load.Requests = -1 }, "load.requests"},
+		"too many":     {func(s *Spec) { s.Load.Warmup = maxCount + 1 }, "load.warmup"},
+		"fast":         {func(s *Spec) { s.Load.Rate = maxRate * 2 }, "load.rate"},
+		"NaN rate":     {func(s *Spec) { s.Load.Rate = math.NaN() }, "load.rate"},
+		"burst 0":      {func(s *Spec) { s.Load.Burstiness = 0 }, "load.burstiness"},
+		"negative d":   {func(s *Spec) { s.Limits.Drain = -1 }, "limits.drain"},
+		"long d":       {func(s *Spec) { s.Limits.Drain = maxDuration + 1 }, "limits.drain"},
+		"no name":      {func(s *Spec) { s.Name = "" }, "name"},
+		"dot name":     {func(s *Spec) { s.Name = ".." }, "name"},
+		"odd name":     {func(s *Spec) { s.Name = "a\x1bb" }, "name"},
+		"long name":    {func(s *Spec) { s.Name = strings.Repeat("a", 101) }, "name"},
+		"NaN sampling": {func(s *Spec) { s.Workload.Sampling = map[string]any{"a": []any{map[string]any{"b": math.NaN()}}} }, "workload.sampling.a"},
+		"key line end": {func(s *Spec) { s.Target.APIKey = "a\n" }, "target.api_key"},
+		"header value": {func(s *Spec) { s.Target.Headers = map[string]string{"A": "b\r\nC: d"} }, "target.headers.A"},
+		"window":       {func(s *Spec) { s.Report.Windows = nil }, "report.windows"},
+		"devices":      {func(s *Spec) { s.Devices.Total = -1 }, "devices.total"},
+		"interval":     {func(s *Spec) { s.Telemetry.Interval = 0 }, "telemetry.interval"},
+		"metrics":      {func(s *Spec) { s.Telemetry.Metrics = []MetricsSource{{Name: "a", URL: "::1"}} }, "telemetry.metrics[0].url"},
+		"source name":  {func(s *Spec) { s.Telemetry.Metrics = []MetricsSource{{Name: "a b", URL: "h"}} }, "telemetry.metrics[0].name"},
+		"same name": {func(s *Spec) {
+			s.Telemetry.Metrics = []MetricsSource{{Name: "a", URL: "h:1"}, {Name: "a", URL: "h:2"}}
+		}, "telemetry.metrics[1].name"},
+		"seed": {func(s *Spec) { s.Seeds.Run = -1 }, "seeds.run"},
 		"stream_options": {func(s *Spec) {
 			s.Workload.Stream, s.Workload.Sampling = false, map[string]any{"stream_options": nil}
 		}, "workload.sampling.stream_options"},
