@@ -76,10 +76,18 @@ func (c *cursor) request(r *Request) {
 					c.bool(&r.Conn.Reused)
 				case "remote":
 					c.text(&r.Conn.Remote)
+				case "dns_ns":
+					c.opt(&r.Conn.DNS)
+				case "dial_ns":
+					c.opt(&r.Conn.Dial)
+				case "tls_ns":
+					c.opt(&r.Conn.TLS)
 				default:
 					c.skip(key)
 				}
 			})
+		case "url":
+			c.opt(&r.URL)
 		case "t_wrote_first":
 			c.opt(&r.TWroteFirst)
 		case "t_wrote":

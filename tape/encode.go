@@ -32,8 +32,12 @@ func appendRequest(b []byte, r *Request) []byte {
 		b = append(b, `,"reused":`...)
 		b = strconv.AppendBool(b, c.Reused)
 		b = appendTextIf(b, `,"remote":`, c.Remote)
+		b = appendOpt(b, `,"dns_ns":`, c.DNS)
+		b = appendOpt(b, `,"dial_ns":`, c.Dial)
+		b = appendOpt(b, `,"tls_ns":`, c.TLS)
 		b = append(b, '}')
 	}
+	b = appendOpt(b, `,"url":`, r.URL)
 	b = appendOpt(b, `,"t_wrote_first":`, r.TWroteFirst)
 	b = appendOpt(b, `,"t_wrote":`, r.TWrote)
 	b = appendOpt(b, `,"t_headers":`, r.THeaders)

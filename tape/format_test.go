@@ -22,7 +22,7 @@ func TestFormatIsTrue(t *testing.T) {
 	row := regexp.MustCompile("(?m)^\\| `([a-z0-9_]+)` \\|")
 	for name, v := range map[string]any{
 		"header": Header{}, "tool": Tool{}, "anchor": Anchor{}, "plan": PlanRef{}, "dataset": DataRef{}, "tokenizer": FileRef{},
-		"host": Host{}, "server": Server{}, "capabilities": Capabilities{}, "request": Request{}, "ref": Ref{}, "conn": Conn{},
+		"host": Host{}, "server": Server{}, "tls": TLS{}, "capabilities": Capabilities{}, "request": Request{}, "ref": Ref{}, "conn": Conn{},
 		"events": Events{}, "asked": Asked{}, "tokens": Tokens{}, "bytes": Bytes{}, "http": HTTP{}, "attempt_log": Attempt{},
 		"output": Output{}, "client": ClientSample{}, "scrape": Scrape{}, "footer": Footer{},
 	} {

@@ -58,7 +58,7 @@ func genRequest() *rapid.Generator[*Request] {
 		r := &Request{
 			Type: "request", Seq: i(), ID: s(), Phase: Phase(s()), Worker: int(i()), Session: genOpt(text).Draw(t, "session"), Turn: int(i()),
 			Ref:  Ref{Row: i(), Offset: i(), SHA256: s()},
-			TDue: o(), TReady: o(), TReleased: o(), TConn: o(), TWroteFirst: o(), TWrote: o(), THeaders: o(),
+			TDue: o(), TReady: o(), TReleased: o(), TConn: o(), URL: o(), TWroteFirst: o(), TWrote: o(), THeaders: o(),
 			TFirstEvent: o(), TFirstToken: o(), TFirstVisible: o(), TLastToken: o(), TEnd: o(),
 			Events: genEvents().Draw(t, "events"), Asked: Asked{Output: o()},
 			Tokens: Tokens{Input: o(), InputSource: s(), Output: o(), OutputSource: s(), Cached: o(), Reasoning: o(), Accepted: o(), Rejected: o(), Verify: o()},
@@ -69,7 +69,7 @@ func genRequest() *rapid.Generator[*Request] {
 			r.AttemptLog = append(r.AttemptLog, Attempt{TReleased: o(), TEnd: o(), Status: int(i()), Outcome: Outcome(s()), Message: s()})
 		}
 		if rapid.Bool().Draw(t, "conn") {
-			r.Conn = &Conn{ID: i(), Reused: rapid.Bool().Draw(t, "reused"), Remote: s()}
+			r.Conn = &Conn{ID: i(), Reused: rapid.Bool().Draw(t, "reused"), Remote: s(), DNS: o(), Dial: o(), TLS: o()}
 		}
 		if rapid.Bool().Draw(t, "output") {
 			r.Output = &Output{SHA256: s(), Text: s(), Reasoning: s(), Tools: s()}

@@ -125,6 +125,20 @@ type Server struct {
 	Model   string   `json:"model,omitempty"` // the id that requests carry
 	Models  []string `json:"models,omitempty"`
 	Remote  string   `json:"remote,omitempty"` // address of the first connection
+
+	URLs      []string `json:"urls,omitempty"`      // all final URLs, when there are several; the first is URL
+	Addresses []string `json:"addresses,omitempty"` // what the names stood for, when they were looked up once before the run
+	Proxy     string   `json:"proxy,omitempty"`     // that requests go through; never with credentials
+	HTTP      string   `json:"http,omitempty"`      // the protocol that was asked for: "1.1", "2"
+	TLS       *TLS     `json:"tls,omitempty"`       // of the first connection
+}
+
+// TLS is what a handshake agreed on.
+type TLS struct {
+	Version  string `json:"version"`        // "TLS 1.3"
+	Cipher   string `json:"cipher"`         // "TLS_AES_128_GCM_SHA256"
+	ALPN     string `json:"alpn,omitempty"` // "h2", "http/1.1"
+	Unproved bool   `json:"unproved"`       // the server's certificate was not checked
 }
 
 // Capabilities is what the server was proved to report in this run. Empty
@@ -206,6 +220,7 @@ type Request struct {
 	TReleased Opt[int64] `json:"t_released,omitzero"`
 	TConn     Opt[int64] `json:"t_conn,omitzero"`
 	Conn      *Conn      `json:"conn,omitempty"`
+	URL       Opt[int64] `json:"url,omitzero"` // index into server.urls; absent when there is one URL
 
 	TWroteFirst   Opt[int64] `json:"t_wrote_first,omitzero"`
 	TWrote        Opt[int64] `json:"t_wrote,omitzero"`
@@ -232,11 +247,16 @@ type Request struct {
 	Output     *Output   `json:"output,omitempty"`
 }
 
-// Conn is the connection that carried the request.
+// Conn is the connection that carried the request. ID 0 (they count from 1) says
+// that there is none: dialling Remote failed. The durations are those of making
+// the connection, and absent when it was reused.
 type Conn struct {
-	ID     int64  `json:"id"`
-	Reused bool   `json:"reused"`
-	Remote string `json:"remote,omitempty"`
+	ID     int64      `json:"id"`
+	Reused bool       `json:"reused"`
+	Remote string     `json:"remote,omitempty"`
+	DNS    Opt[int64] `json:"dns_ns,omitzero"`  // looking the name up; absent when that was not needed
+	Dial   Opt[int64] `json:"dial_ns,omitzero"` // connecting, through a proxy its CONNECT included
+	TLS    Opt[int64] `json:"tls_ns,omitzero"`  // the handshake
 }
 
 // Letters of Events.Kind.
