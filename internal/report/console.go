@@ -14,11 +14,15 @@ import (
 type Options struct {
 	Width int  // terminal columns; 0: 80; below 60 counts as 60
 	Color bool // ANSI colours
+	Full  bool // every table, interval and warning, instead of one page
 }
 
 // Console writes the report for people. The first line is the verdict; what
 // missed, why and what to do follow at once; tables come after the facts that
-// one has to know to read them; numbered warnings and definitions close it.
+// one has to know to read them; warnings and definitions close it.
+//
+// Without Full it is one page: the windows side by side, and one line for all
+// that too few samples leave open.
 func Console(w io.Writer, r *analysis.Results, o Options) error {
 	if err := finite(r); err != nil {
 		return err
@@ -28,6 +32,11 @@ func Console(w io.Writer, r *analysis.Results, o Options) error {
 		width = 80
 	}
 	c := &console{page: page{width: max(width, 60), color: o.Color}, r: r}
+	if !o.Full {
+		c.short()
+		_, err := io.WriteString(w, c.b.String())
+		return err
+	}
 	c.verdict()
 	c.about()
 	c.counts()
@@ -45,6 +54,7 @@ type console struct {
 	footnotes []string
 	metrics   map[string]bool // shown, so explained
 	dashes    bool            // a dash was shown, so explained
+	intervals bool            // an interval was shown, so explained
 }
 
 // note is the number of a footnote; equal texts share one.
@@ -69,19 +79,39 @@ func (c *console) marks(texts []string) string {
 }
 
 func (c *console) verdict() {
-	v := c.r.Verdict
+	c.firstLine()
+	for _, k := range missed(c.r.Verdict) {
+		c.check(k)
+	}
+}
+
+func (c *console) firstLine() {
 	st := green
-	if !v.Fit {
+	if !c.r.Verdict.Fit {
 		st = red
 	}
-	c.hang("", verdictLine(v), st)
+	c.hang("", verdictLine(c.r.Verdict), st)
+}
+
+// missed are the checks that missed, failures before notes.
+func missed(v analysis.Verdict) []analysis.Check {
+	var ks []analysis.Check
 	for _, severity := range []string{analysis.SeverityFail, analysis.SeverityNote} {
 		for _, k := range v.Checks {
 			if k.Severity == severity && k.Result == analysis.ResultMiss {
-				c.check(k)
+				ks = append(ks, k)
 			}
 		}
 	}
+	return ks
+}
+
+// severity is the word and the style of a missed check.
+func severity(k analysis.Check) (string, style) {
+	if k.Severity == analysis.SeverityFail {
+		return "FAIL", red
+	}
+	return "note", yellow
 }
 
 // verdictLine is the verdict as analysis worded it, its first words in capitals
@@ -104,10 +134,7 @@ func verdictLine(v analysis.Verdict) string {
 }
 
 func (c *console) check(k analysis.Check) {
-	word, st := "note", yellow
-	if k.Severity == analysis.SeverityFail {
-		word, st = "FAIL", red
-	}
+	word, st := severity(k)
 	text := k.Name
 	if k.Value != nil {
 		text += ": " + measure(k.Value, k.Unit)

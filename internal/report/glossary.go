@@ -54,3 +54,12 @@ func metricLabel(name, unit string) string {
 	}
 	return title
 }
+
+// briefs are terms' texts cut to one line of the short view.
+var briefs = map[string]string{
+	"ttft_ms":          "first token event − release; none when not streaming",
+	"ttft_from_due_ms": "first token event − planned send",
+	"tpot_ms":          "(E2E − TTFT) ÷ (output tokens after the first token event)",
+	"itl_ms":           "gap between successive token events of a choice, zeros kept",
+	"e2e_ms":           "last token event − release (not streaming: end of the body)",
+}

@@ -91,12 +91,48 @@ func share(p *float64) string {
 	return num(*p*100) + " %"
 }
 
-// between is an interval, or "" when either end is absent.
+// between is an interval, or "" when either end is absent or both are the same.
 func between(ci [2]*float64) string {
-	if ci[0] == nil || ci[1] == nil {
+	if ci[0] == nil || ci[1] == nil || *ci[0] == *ci[1] {
 		return ""
 	}
 	return num(*ci[0]) + " … " + num(*ci[1])
+}
+
+// brief is between with no more digits than its width bears: 12.2–14.6. Ends
+// that would print alike get the digits that tell them apart.
+func brief(ci [2]*float64) string {
+	if between(ci) == "" {
+		return ""
+	}
+	lo, hi := *ci[0], *ci[1]
+	digits := min(2, max(0, 1-int(math.Floor(math.Log10(hi-lo)))))
+	text := func(f float64) string {
+		s := strconv.FormatFloat(f, 'f', digits, 64)
+		whole, rest, point := strings.Cut(s, ".")
+		if point {
+			rest = "." + rest
+		}
+		return group(whole) + rest
+	}
+	for ; digits < 9 && text(lo) == text(hi); digits++ {
+	}
+	return text(lo) + "–" + text(hi)
+}
+
+// moment is a time on the run's clock, in seconds: the start of a run is 0.000,
+// not the microseconds that it took to begin.
+func moment(p *float64) string {
+	if p == nil {
+		return dash
+	}
+	switch a := math.Abs(*p); {
+	case a < 0.0005:
+		return "0.000"
+	case a < 0.1:
+		return strconv.FormatFloat(*p, 'f', 3, 64)
+	}
+	return num(*p)
 }
 
 // finite refuses Results that hold a NaN or an infinity: an absent number is

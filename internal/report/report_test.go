@@ -62,6 +62,7 @@ func TestGolden(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			golden(t, c.name+".txt", text(t, c.of(), consoleOf(Options{})))
+			golden(t, c.name+".full.txt", text(t, c.of(), consoleOf(Options{Full: true})))
 			golden(t, c.name+".json", text(t, c.of(), JSON))
 			golden(t, c.name+".stats.csv", text(t, c.of(), StatsCSV))
 			golden(t, c.name+".requests.csv", text(t, c.of(), RequestsCSV))
@@ -72,13 +73,13 @@ func TestGolden(t *testing.T) {
 // At 80 columns no line is broken by the terminal, CJK text included.
 func TestWidth(t *testing.T) {
 	for _, c := range cases {
-		for _, width := range []int{80, 100} {
-			for i, l := range strings.Split(text(t, c.of(), consoleOf(Options{Width: width})), "\n") {
-				if w := columns.StringWidth(l); w > width {
-					t.Errorf("%s at %d: line %d has %d columns: %q", c.name, width, i+1, w, l)
+		for _, o := range []Options{{Width: 80}, {Width: 100}, {Width: 80, Full: true}, {Width: 100, Full: true}} {
+			for i, l := range strings.Split(text(t, c.of(), consoleOf(o)), "\n") {
+				if w := columns.StringWidth(l); w > o.Width {
+					t.Errorf("%s %+v: line %d has %d columns: %q", c.name, o, i+1, w, l)
 				}
 				if strings.HasSuffix(l, " ") {
-					t.Errorf("%s: line %d ends in a space: %q", c.name, i+1, l)
+					t.Errorf("%s %+v: line %d ends in a space: %q", c.name, o, i+1, l)
 				}
 			}
 		}
@@ -86,8 +87,14 @@ func TestWidth(t *testing.T) {
 }
 
 func TestColorOnlyWhenAsked(t *testing.T) {
+	for _, full := range []bool{false, true} {
+		testColor(t, full)
+	}
+}
+
+func testColor(t *testing.T, full bool) {
 	r := openLoop()
-	without, with := text(t, r, consoleOf(Options{})), text(t, r, consoleOf(Options{Color: true}))
+	without, with := text(t, r, consoleOf(Options{Full: full})), text(t, r, consoleOf(Options{Color: true, Full: full}))
 	if strings.Contains(without, "\x1b") {
 		t.Error("an escape sequence reached a report without colours")
 	}
@@ -178,7 +185,7 @@ func TestEveryWarningReachesEveryView(t *testing.T) {
 	if len(planted) < 30 {
 		t.Fatalf("only %d warnings planted; the walk is broken", len(planted))
 	}
-	for name, view := range map[string]func(io.Writer, *analysis.Results) error{"console": consoleOf(Options{}), "json": JSON, "stats.csv": StatsCSV} {
+	for name, view := range map[string]func(io.Writer, *analysis.Results) error{"short": consoleOf(Options{}), "full": consoleOf(Options{Full: true}), "json": JSON, "stats.csv": StatsCSV} {
 		out := text(t, r, view)
 		for _, s := range planted {
 			if !strings.Contains(out, s) {
@@ -191,13 +198,17 @@ func TestEveryWarningReachesEveryView(t *testing.T) {
 // A class of failure, its example, the finish reasons and the stop reason are
 // facts that no view for people may lose.
 func TestConsoleNamesWhatFailed(t *testing.T) {
-	out := strings.Join(strings.Fields(text(t, openLoop(), consoleOf(Options{}))), " ")
-	for _, want := range []string{
-		"640 planned = 638 ok + 2 failed + 0 cancelled + 0 not issued", "1 http_status", "503 Service Unavailable", "1 reset", "length 600", "641 for 640 issued",
-		"1,311 output tokens", "87.10 % of requests waited for a slot", "in-flight never reached 90", "client_bound", "cache_state (the server reports no cached tokens)",
+	for full, wants := range map[bool][]string{
+		true: {"640 planned = 638 ok + 2 failed + 0 cancelled + 0 not issued", "1 http_status", "503 Service Unavailable", "1 reset", "length 600", "641 for 640 issued",
+			"1,311 output tokens", "87.10 % of requests waited for a slot", "in-flight never reached 90", "client_bound", "cache_state (the server reports no cached tokens)"},
+		false: {"640 planned = 638 ok + 2 failed (http_status 1, reset 1) + 0 cancelled + 0 not issued", "http_status: 503 Service Unavailable", "reset: 连接被对端重置", "length 600", "641 attempts for 640",
+			"1,311 output tokens", "87.10 % waited for a slot", "in-flight never reached 90", "2 checks passed", "nothing to judge by: cache_state", "4 of preparation"},
 	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("lacks %q", want)
+		out := strings.Join(strings.Fields(text(t, openLoop(), consoleOf(Options{Full: full}))), " ")
+		for _, want := range wants {
+			if !strings.Contains(out, want) {
+				t.Errorf("full %v lacks %q", full, want)
+			}
 		}
 	}
 }

@@ -47,8 +47,8 @@ func (c *console) systemTable() table {
 	ci := func(key string) {
 		add("  95 % interval", func(w *analysis.Window) string { return between(w.System.CI[key]) })
 	}
-	add("from, s", func(w *analysis.Window) string { return cell(w.From) })
-	add("to, s", func(w *analysis.Window) string { return cell(w.To) })
+	add("from, s", func(w *analysis.Window) string { return moment(w.From) })
+	add("to, s", func(w *analysis.Window) string { return moment(w.To) })
 	add("duration, s", func(w *analysis.Window) string { return cell(w.System.DurationS) })
 	add("ok requests in the tables", func(w *analysis.Window) string {
 		if w.From == nil {
@@ -113,7 +113,7 @@ func (c *console) systemTable() table {
 func (c *console) window(w *analysis.Window) {
 	title := "Window " + w.Kind
 	if w.From != nil && w.To != nil {
-		title += fmt.Sprintf(" · %s to %s s · %s ok %s", num(*w.From), num(*w.To), count(w.Requests), plural(w.Requests, "request"))
+		title += fmt.Sprintf(" · %s to %s s · %s ok %s", moment(w.From), moment(w.To), count(w.Requests), plural(w.Requests, "request"))
 	} else {
 		title += " · does not exist in this run"
 	}

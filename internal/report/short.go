@@ -1,0 +1,178 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tokentape/internal/analysis"
+)
+
+// short is the report on one page.
+func (c *console) short() {
+	c.firstLine()
+	for _, k := range missed(c.r.Verdict) {
+		word, st := severity(k)
+		c.hang("  "+word+"  ", clean(join(" → ", join(": ", k.Name, k.Why), k.Do)), st)
+	}
+	c.judged()
+	c.facts()
+	c.tables()
+	c.reasons()
+	c.list("Notes", c.r.Notes)
+	c.list("Damage found on the tape", c.r.About.Faults)
+	c.definitions()
+}
+
+// judged counts the checks that did not miss.
+func (c *console) judged() {
+	passed := 0
+	var none []string
+	for _, k := range c.r.Verdict.Checks {
+		switch k.Result {
+		case analysis.ResultPass:
+			passed++
+		case analysis.ResultNone:
+			none = append(none, k.Name)
+		}
+	}
+	var parts []string
+	if passed > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s passed", passed, plural(int64(passed), "check")))
+	}
+	if len(none) > 0 {
+		parts = append(parts, "nothing to judge by: "+strings.Join(none, ", "))
+	}
+	if len(parts) > 0 {
+		c.hang("  ", strings.Join(parts, "; "), dim)
+	}
+}
+
+// fileName is the last element of a path, of either kind of separator.
+func fileName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
+
+// facts are what was run, how it ended and what load it was.
+func (c *console) facts() {
+	a, n := c.r.About, c.r.Counts
+	started := a.Started
+	if day, _, ok := strings.Cut(started, "."); ok {
+		started = day + "Z"
+	}
+	c.heading(clean(join(" · ", c.r.Name, c.r.Run, started, join(": ", orAbsent(a.Stop), a.StopWhy))))
+	key := func(name, text string) { c.hang("  "+pad(name, 10, false), clean(text), plain) }
+	key("server", join(" · ", a.URL, a.API, a.Model, join(" ", a.Engine, a.Version)))
+	key("data", fmt.Sprintf("%s, %s %s, %s · plan %s · tape %s", fileName(a.Dataset), count(a.DataRows), plural(a.DataRows, "row"),
+		short(a.DataSHA256), short(a.PlanSHA256), short(c.r.TapeSHA256)))
+
+	classes := slices.Sorted(maps.Keys(n.ByClass))
+	var by []string
+	for _, class := range classes {
+		by = append(by, class+" "+count(n.ByClass[class]))
+	}
+	failed := ""
+	if len(by) > 0 {
+		failed = " (" + strings.Join(by, ", ") + ")"
+	}
+	text := fmt.Sprintf("%s planned = %s ok + %s failed%s + %s cancelled + %s not issued",
+		count(n.Planned), count(n.OK), count(n.Failed), failed, count(n.Cancelled), count(n.NotIssued))
+	if n.Preparation > 0 {
+		text += " · " + count(n.Preparation) + " of preparation"
+	}
+	if n.Attempts != n.Issued {
+		text += " · " + count(n.Attempts) + " attempts for " + count(n.Issued)
+	}
+	if len(n.Finish) > 0 {
+		var parts []string
+		for _, k := range slices.Sorted(maps.Keys(n.Finish)) {
+			parts = append(parts, quoteEmpty(k)+" "+count(n.Finish[k]))
+		}
+		text += " · finish: " + strings.Join(parts, ", ")
+	}
+	if n.LostOutputTokens > 0 {
+		text += " · " + count(n.LostOutputTokens) + " output tokens lost with requests that did not end well"
+	}
+	key("requests", text)
+	for _, class := range slices.Sorted(maps.Keys(n.Examples)) {
+		example := columns.Truncate(clean(class+": "+n.Examples[class]), 2*(c.width-12), "…")
+		c.hang("            ", example, yellow)
+	}
+	key("load", c.loadLine())
+}
+
+// loadLine is load in one run of words, without what was not observed.
+func (c *console) loadLine() string {
+	l := c.r.Load
+	parts := []string{orAbsent(l.Loop) + " loop", "N " + count(l.Requests)}
+	if l.Concurrency > 0 {
+		parts = append(parts, "C "+count(l.Concurrency))
+	} else {
+		parts = append(parts, "no cap C")
+	}
+	if l.RateAsked != nil {
+		parts = append(parts, "r "+num(*l.RateAsked)+"/s")
+	}
+	switch {
+	case l.RatePlanned != nil:
+		parts = append(parts, fmt.Sprintf("planned %s, achieved %s requests/s", num(*l.RatePlanned), value(l.RateAchieved)))
+	case l.RateAchieved != nil:
+		parts = append(parts, fmt.Sprintf("achieved %s requests/s", num(*l.RateAchieved)))
+	}
+	if w := l.SlotWaitShare; w != nil && *w == 0 {
+		parts = append(parts, "none waited for a slot")
+	} else if w != nil {
+		parts = append(parts, fmt.Sprintf("%s waited for a slot, mean %s, max %s", share(w), measure(l.SlotWaitMeanMS, "ms"), measure(l.SlotWaitMaxMS, "ms")))
+	}
+	if a, b := l.PacerLagP50MS, l.PacerLagP99MS; a != nil && b != nil && *a == *b {
+		parts = append(parts, "pacer lag "+measure(a, "ms"))
+	} else if a != nil || b != nil {
+		parts = append(parts, fmt.Sprintf("pacer lag p50 %s, p99 %s", value(a), measure(b, "ms")))
+	}
+	parts = append(parts, fmt.Sprintf("in flight mean %s, peak %s", value(l.ConcurrencyMean), count(l.ConcurrencyPeak)))
+	if l.CPUMean != nil {
+		parts = append(parts, "client CPU "+num(*l.CPUMean)+" cores")
+	}
+	return strings.Join(parts, " · ")
+}
+
+// definitions explain what is in the tables, a line each.
+func (c *console) definitions() {
+	if guard := c.tailGuards(); guard != "" {
+		c.blank()
+		c.hang("", guard, plain)
+	} else {
+		c.blank()
+	}
+	var defs [][2]string
+	for _, t := range terms {
+		if c.metrics[t.name] {
+			defs = append(defs, [2]string{t.title, briefs[t.name]})
+		}
+	}
+	var sources []string
+	for _, w := range c.exist() {
+		if s := w.System.OutputTokensSource; s != "" && !slices.Contains(sources, s) {
+			sources = append(sources, s)
+		}
+	}
+	if len(sources) > 0 {
+		defs = append(defs, [2]string{"tok/s", "output tokens counted by: " + clean(strings.Join(sources, ", "))})
+	}
+	if n := c.r.About.Devices; n > 0 && len(perDevice(c.r.Windows)) > 0 {
+		defs = append(defs, [2]string{"÷ " + count(n), "for each of the " + count(n) + " devices"})
+	}
+	if c.intervals {
+		defs = append(defs, [2]string{"(a–b)", "95 % interval, by sectioning in order of due time"})
+	}
+	if c.dashes {
+		defs = append(defs, [2]string{dash, "too few samples for this quantile"})
+	}
+	title := 0
+	for _, d := range defs {
+		title = max(title, columns.StringWidth(d[0]))
+	}
+	for _, d := range defs {
+		c.hang("  "+pad(d[0], title, false)+"  ", d[1], dim)
+	}
+	c.hang("", "full tables: tokentape report RUN --full", dim)
+}
