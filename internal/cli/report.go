@@ -16,18 +16,20 @@ import (
 func (a *app) reportCommand() *cobra.Command {
 	var windows []string
 	var format, out string
-	var check bool
+	var check, full bool
 	cmd := &cobra.Command{
 		Use:   "report RUN",
 		Short: "Read the tables off a tape again, without sending anything",
 		Long: `report recomputes a run from its tape alone. RUN is the run's folder or the tape
 itself. The numbers are the same, byte for byte, on any machine.`,
 		Example: `  tokentape report runs/first-run/2026-11-30T040000Z
+  tokentape report runs/first-run/2026-11-30T040000Z --full
   tokentape report runs/first-run/2026-11-30T040000Z --window stable --format json`,
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.Flags().StringSliceVar(&windows, "window", nil, "whole, stable, steady; default: those of the spec")
 	cmd.Flags().StringVar(&format, "format", "console", "console, json, csv (statistics), requests (csv, one line a request)")
+	cmd.Flags().BoolVar(&full, "full", false, "every table, interval and warning on the console, as in report.txt")
 	cmd.Flags().StringVar(&out, "out", "", "write to this file, which must not exist yet; default: print")
 	cmd.Flags().BoolVar(&check, "check", false, "exit as the run did: 4 for failures, 5 when a check missed")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -50,7 +52,7 @@ itself. The numbers are the same, byte for byte, on any machine.`,
 		if err != nil {
 			return usageError(err.Error())
 		}
-		if err := a.emit(view, res, out); err != nil {
+		if err := a.emit(view, res, out, full); err != nil {
 			return err
 		}
 		if check {
@@ -71,11 +73,12 @@ var views = map[string]viewFunc{
 }
 
 // emit prints a view, or writes it to a new file.
-func (a *app) emit(view viewFunc, res *analysis.Results, out string) error {
+func (a *app) emit(view viewFunc, res *analysis.Results, out string, full bool) error {
 	o := report.Options{Width: 100}
 	if out == "" {
 		o = consoleOptions(a.stdout)
 	}
+	o.Full = full
 	var b bytes.Buffer
 	if err := view(&b, res, o); err != nil {
 		return &exitError{code: exitInternal, msg: err.Error()}

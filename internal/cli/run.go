@@ -71,7 +71,7 @@ many requests, how many at most in flight, how many offered per second.`,
 
 // noPlanFlags refuses flags that a plan made earlier has decided already.
 func noPlanFlags(cmd *cobra.Command) error {
-	for _, name := range []string{"requests", "rate", "arrivals", "warmup", "seed", "repeat"} {
+	for _, name := range []string{"requests", "concurrency", "rate", "arrivals", "duration", "warmup", "output-tokens", "seed", "repeat"} {
 		if cmd.Flags().Changed(name) {
 			return usageError(fmt.Sprintf("--%s has no effect beside --plan: the plan's rows are fixed", name),
 				"make another plan with tokentape plan --"+name+" … --out FILE")
@@ -278,7 +278,7 @@ func (j *job) tapeHeader(pre *probe.Result, clk *clock.Clock) tape.Header {
 func writeReports(dir *runDir, res *analysis.Results) error {
 	return errors.Join(
 		dir.write("results.json", func(f *os.File) error { return report.JSON(f, res) }),
-		dir.write("report.txt", func(f *os.File) error { return report.Console(f, res, report.Options{Width: 100}) }),
+		dir.write("report.txt", func(f *os.File) error { return report.Console(f, res, report.Options{Width: 100, Full: true}) }),
 		dir.write("stats.csv", func(f *os.File) error { return report.StatsCSV(f, res) }),
 		dir.write("requests.csv", func(f *os.File) error { return report.RequestsCSV(f, res) }),
 	)
