@@ -162,7 +162,9 @@ func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error
 	j.source = source
 	j.notes = append(j.notes, source.Notes()...)
 	if planFile != "" {
-		j.plan, err = readPlan(planFile, j)
+		if j.plan, err = readPlan(planFile, j); err == nil {
+			j.obeyPlan(planFile)
+		}
 	} else {
 		j.plan, err = plan.Make(s.Load, s.Workload.OutputTokens, j.file.Len(), s.Workload.Repeat, s.Workload.Order, s.Seeds)
 	}
@@ -194,6 +196,25 @@ func readPlan(path string, j *job) (*plan.Plan, error) {
 			path, p.DatasetSHA256, j.spec.Workload.Dataset.Path, sum)
 	}
 	return p, nil
+}
+
+// obeyPlan makes the spec say what the plan does: its rows are fixed, whatever
+// the spec's load asks for.
+func (j *job) obeyPlan(path string) {
+	q, l := j.plan.Params, &j.spec.Load
+	was := *l
+	l.Requests, l.Concurrency, l.Rate = q.Requests, q.Concurrency, q.Rate
+	l.Arrivals, l.Burstiness, l.Conditioned = q.Arrivals, q.Burstiness, q.Conditioned
+	l.Duration, l.Warmup = spec.Duration(q.Duration), q.Warmup
+	l.Ramp = spec.Ramp{Shape: q.RampShape, From: q.RampFrom, Duration: spec.Duration(q.RampDuration)}
+	if l.Arrivals == "" {
+		l.Arrivals = was.Arrivals
+	}
+	if l.Burstiness == 0 {
+		l.Burstiness = was.Burstiness
+	}
+	j.spec.Workload.OutputTokens = q.Output
+	j.notes = append(j.notes, "the load is that of the plan "+path)
 }
 
 // header is what every request to the server carries besides its own fields.
