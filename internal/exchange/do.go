@@ -74,7 +74,7 @@ func (x *flight) receive(resp *client.Response, w *watch) verdict {
 			}
 			switch {
 			case large != nil:
-				return verdict{outcome: tape.OutcomeTooLarge, message: large.Error() + ": the answer was given up", end: -1}
+				return verdict{outcome: tape.OutcomeTooLarge, message: large.Error() + ": the answer was given up", end: marks[len(marks)-1].T}
 			case done:
 				v := x.judge(resp)
 				v.end = x.doneAt

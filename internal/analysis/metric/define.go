@@ -47,6 +47,9 @@ func (q *Request) lastToken(from int64) (int64, bool) {
 	if q.Streamed {
 		return between(from, q.LastToken)
 	}
+	if !q.OK && q.Output == Absent { // a refusal or a broken connection: nothing was generated
+		return 0, false
+	}
 	return between(from, q.End)
 }
 

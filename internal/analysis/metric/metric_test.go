@@ -123,6 +123,10 @@ func TestLatencies(t *testing.T) {
 	if got(r.TTFT()) != "absent" || got(r.E2E()) != "700" || gotF(r.TPOT()) != "absent" || gotF(r.OutputSpeed()) != "7.14286e+06" {
 		t.Errorf("answer in one piece: TTFT %s, E2E %s", got(r.TTFT()), got(r.E2E()))
 	}
+	refused := reduce(&tape.Request{Outcome: tape.OutcomeStatus, TReleased: some(10), TEnd: some(20)})
+	if got(refused.E2E()) != "absent" || got(refused.StreamEnd()) != "10" {
+		t.Errorf("an answer without output: E2E %s, end %s", got(refused.E2E()), got(refused.StreamEnd()))
+	}
 }
 
 // Absent stamps never become values.
