@@ -23,8 +23,10 @@ type Body struct {
 	c      *Client
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	f      *flight // nil: the connection is not ours
+	f      *flight // nil: HTTP/2
+	s      *stream // nil: HTTP/1
 	tr     *Trace
+	last   int64 // without a flight: return of the last read, −1 for none
 	marks  []Mark
 	approx bool
 	err    error
@@ -41,6 +43,9 @@ func (b *Body) Read(p []byte) (n int, err error) {
 	}
 	if b.approx {
 		n, err = b.inner.Read(p)
+		if b.f == nil {
+			b.last = b.c.cfg.Clock.Now()
+		}
 	} else {
 		avail := b.f.available()
 		n, err = b.inner.Read(p[:min(max(avail, 1), len(p))])
@@ -64,11 +69,7 @@ func (b *Body) mark(n int) {
 		return
 	}
 	if b.approx {
-		t := b.Last()
-		if t < 0 {
-			t = b.c.cfg.Clock.Now()
-		}
-		b.marks = append(b.marks, Mark{n, t})
+		b.marks = append(b.marks, Mark{n, b.Last()})
 		return
 	}
 	var exact bool
@@ -80,7 +81,7 @@ func (b *Body) mark(n int) {
 func (b *Body) end(err error) {
 	if err == io.EOF {
 		b.err = io.EOF
-		b.approx = b.approx || !b.f.settled()
+		b.approx = b.approx || b.f == nil || !b.f.settled()
 	} else {
 		b.err = wrap(b.c.either(b.ctx), PhaseBody, "read the response body", err)
 	}
@@ -89,8 +90,11 @@ func (b *Body) end(err error) {
 }
 
 func (b *Body) finish() {
-	if b.f != nil {
+	switch {
+	case b.f != nil:
 		b.f.fill(b.tr)
+	case b.s != nil:
+		b.s.fill(b.tr)
 	}
 }
 
@@ -101,7 +105,8 @@ func (b *Body) Marks() []Mark { return b.marks }
 
 // Approximate reports that at least one mark is coarser than the read that
 // brought its bytes: the account of the raw bytes disagreed with net/http, or
-// there is none (HTTP/2). Marks then carry the last read of the connection.
+// there is none (HTTP/2). Marks then carry the last read of the connection, or,
+// over HTTP/2, the return of Read.
 func (b *Body) Approximate() bool { return b.approx }
 
 // Last is the return of the last read that brought something of this response,
@@ -109,7 +114,7 @@ func (b *Body) Approximate() bool { return b.approx }
 // Read returned io.EOF, the end of the stream. -1: unknown.
 func (b *Body) Last() int64 {
 	if b.f == nil {
-		return -1
+		return b.last
 	}
 	return b.f.lastRead()
 }

@@ -3,9 +3,9 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tokentape/internal/clock"
@@ -24,16 +25,30 @@ type Config struct {
 	Dial        func(ctx context.Context, network, addr string) (net.Conn, error) // nil: net.Dialer; tests hand in memnet
 	MaxIdle     int                                                               // idle connections kept per host; below 1: 1
 	IdleTimeout time.Duration                                                     // how long an unused connection is kept; 0: 4 s
-	Connect     time.Duration                                                     // limit of dial and TLS handshake together; 0: none
-	Insecure    bool                                                              // do not verify TLS certificates
-	RootCAs     *x509.CertPool                                                    // nil: the system's
+	Connect     time.Duration                                                     // limit of look-up, dial, tunnel and TLS handshake together; 0: none
+
+	Insecure     bool              // do not verify TLS certificates
+	RootCAs      *x509.CertPool    // nil: the system's
+	Certificates []tls.Certificate // the client's own, shown to a server that asks
+	ServerName   string            // that the server's certificate must carry; "": the URL's host
+
+	// HTTP2 speaks HTTP/2 and nothing else: over TLS by ALPN, else with prior
+	// knowledge.
+	HTTP2 bool
+	// Proxy is the http:// proxy of a URL, nil for none; a nil func: none ever.
+	Proxy    func(*url.URL) (*url.URL, error)
+	Resolver *Resolver // nil: Dial looks names up
+	// RenewAfter closes a connection that has carried so many requests; 0: never.
+	// It means nothing to HTTP/2.
+	RenewAfter int64
 }
 
 // Trace is what happened on the connection, in nanoseconds of the client's
 // clock; -1 means that it never happened. It is complete when Do failed, when
 // Body.Read returned an error or io.EOF, and after Body.Close.
 type Trace struct {
-	// GotConn is when the request got a connection, new or reused.
+	// GotConn is when the request got a connection, new or reused; over HTTP/2 a
+	// free stream on it, so that a wait for one lies before it.
 	GotConn int64
 	// WroteFirst and Wrote are the returns of the writes that carried the
 	// request's first and (so far) last byte. Where the answer overtakes the
@@ -47,12 +62,18 @@ type Trace struct {
 	ConnID int64
 	// Reused says that an earlier request had used the connection.
 	Reused bool
-	// Remote is the address of the peer, empty without a connection.
+	// Remote is the address of the peer. Without a connection it is the address
+	// that was tried, where a Resolver named it, or empty.
 	Remote string
+	// DNS, Dial and TLS are how long it took to look the name up, to connect
+	// (through a proxy its CONNECT included) and to shake hands, in ns; −1: no such
+	// step, or the connection was reused.
+	DNS, Dial, TLS int64
 	// DialErr and TLSErr say that there is no connection because dialling or the
 	// TLS handshake failed, be it by the connect limit.
 	DialErr, TLSErr bool
-	// Sent is how many bytes of the request, header included, were written.
+	// Sent is how many bytes of the request, header included, were written; over
+	// HTTP/2 those of its body that the connection took.
 	Sent int64
 }
 
@@ -61,6 +82,7 @@ type Trace struct {
 type Response struct {
 	Status int
 	Proto  string // "HTTP/1.1"
+	Proxy  string // host:port of the proxy that handed it on, or ""
 	Header http.Header
 	Body   *Body // never nil; must be closed
 }
@@ -73,6 +95,9 @@ type Client struct {
 	ctx   context.Context // done: closed
 	close context.CancelCauseFunc
 	conns conns
+
+	proxies sync.Map // addresses that are dialled as proxies
+	muxes   sync.Map // of *mux, by transport and address
 }
 
 // sideIdle is how long Get keeps a connection: long enough for a scrape every second.
@@ -93,14 +118,28 @@ func New(cfg Config) *Client {
 	return c
 }
 
-// transport is HTTP/1.1 only. For HTTP/2, offer "h2" in dial, set Protocols here,
-// and let Body fall back to the returns of its own reads, as it does for every
-// connection that is not a *conn.
+// The read stamps of a client's bodies; the words of a tape's header.
+const (
+	StampConn = "conn" // return of the read from the connection
+	StampBody = "body" // return of the read from the decoded body
+)
+
+// ReadStamp says which of the two the client's marks are.
+func (c *Client) ReadStamp() string {
+	if c.cfg.HTTP2 {
+		return StampBody
+	}
+	return StampConn
+}
+
+// transport speaks one protocol, as the configuration says.
 func (c *Client) transport(maxIdle int, idle time.Duration) *http.Transport {
 	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
+	protocols.SetHTTP1(!c.cfg.HTTP2)
+	protocols.SetHTTP2(c.cfg.HTTP2)
+	protocols.SetUnencryptedHTTP2(c.cfg.HTTP2)
 	return &http.Transport{
-		Proxy:                  nil,
+		Proxy:                  c.proxyOf,
 		DialContext:            c.dialPlain,
 		DialTLSContext:         c.dialTLS,
 		Protocols:              protocols,
@@ -122,9 +161,10 @@ func (c *Client) transport(maxIdle int, idle time.Duration) *http.Transport {
 // A reused connection may turn out to be closed by the server. If not a byte of
 // the request was written to it, the next connection is taken, for no request
 // has been made yet; GotConn and the others are then those of the last
-// connection. Once a byte was written nothing is ever sent again.
+// connection. Once a byte was written nothing is ever sent again. The same holds
+// for a request over HTTP/2 whose connection ended before its stream began.
 func (c *Client) Do(ctx context.Context, method, rawURL string, header http.Header, body []byte, tr *Trace) (*Response, error) {
-	*tr = Trace{GotConn: -1, WroteFirst: -1, Wrote: -1, Headers: -1, ConnID: -1}
+	*tr = Trace{GotConn: -1, WroteFirst: -1, Wrote: -1, Headers: -1, ConnID: -1, DNS: -1, Dial: -1, TLS: -1}
 	target, err := parseURL(rawURL)
 	if err != nil {
 		return nil, err
@@ -133,15 +173,19 @@ func (c *Client) Do(ctx context.Context, method, rawURL string, header http.Head
 		return nil, wrap(c.ctx, PhaseConnect, "send the request", ErrClosed)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
+	if c.cfg.HTTP2 {
+		return c.doStream(ctx, cancel, method, target, header, body, tr)
+	}
 	for {
 		var fl *flight
 		hooks := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 			tr.GotConn = c.cfg.Clock.Now()
-			tr.Reused = info.Reused
 			if cn, ok := info.Conn.(*conn); ok {
+				tr.took(cn, info.Reused)
 				fl = newFlight(method)
-				cn.begin(fl)
-				tr.ConnID, tr.Remote = cn.id, cn.remote
+				if n := cn.begin(fl); c.cfg.RenewAfter > 0 && n > c.cfg.RenewAfter {
+					_ = cn.Close() // nothing can be written to it, so that another one is taken
+				}
 			}
 		}}
 		resp, err := c.load.RoundTrip(newRequest(httptrace.WithClientTrace(ctx, hooks), method, target, header, body))
@@ -154,22 +198,41 @@ func (c *Client) Do(ctx context.Context, method, rawURL string, header http.Head
 			}
 			return nil, c.failed(ctx, cancel, tr, target, err)
 		}
-		b := &Body{inner: resp.Body, c: c, ctx: ctx, cancel: cancel, f: fl, tr: tr}
+		b := &Body{inner: resp.Body, c: c, ctx: ctx, cancel: cancel, f: fl, tr: tr, last: -1}
 		b.approx = fl == nil || !fl.agrees(len(resp.TransferEncoding) > 0, resp.ContentLength)
-		return &Response{Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header, Body: b}, nil
+		return c.response(resp, b, target), nil
 	}
 }
 
-func (c *Client) failed(ctx context.Context, cancel context.CancelCauseFunc, tr *Trace, target *url.URL, err error) error {
-	doing := "send the request to " + target.Host
+func (c *Client) response(resp *http.Response, b *Body, target address) *Response {
+	return &Response{Status: resp.StatusCode, Proto: resp.Proto, Proxy: c.proxyName(target.url), Header: resp.Header, Body: b}
+}
+
+// took notes which connection a request got.
+func (tr *Trace) took(cn *conn, reused bool) {
+	tr.Reused, tr.ConnID, tr.Remote = reused, cn.id, cn.remote
+	tr.DNS, tr.Dial, tr.TLS = -1, -1, -1
+	if !reused {
+		tr.DNS, tr.Dial, tr.TLS = cn.setup.dns, cn.setup.dial, cn.setup.tls
+	}
+}
+
+func (c *Client) failed(ctx context.Context, cancel context.CancelCauseFunc, tr *Trace, target address, err error) error {
+	doing := "send the request to " + target.name
 	if tr.Sent > 0 {
-		doing = "wait for the response of " + target.Host
+		doing = "wait for the response of " + target.name
+	}
+	if proxy := c.proxyName(target.url); proxy != "" {
+		doing += " through the proxy " + proxy
 	}
 	err = wrap(c.either(ctx), PhaseRequest, doing, err)
 	cancel(nil)
 	var e *Error
 	if errors.As(err, &e) {
 		tr.DialErr, tr.TLSErr = e.Phase == PhaseConnect, e.Phase == PhaseTLS
+		if tr.Remote == "" {
+			tr.Remote = e.Remote
+		}
 	}
 	return err
 }
@@ -183,27 +246,9 @@ func (c *Client) either(ctx context.Context) context.Context {
 	return ctx
 }
 
-// parseURL keeps the URL out of the message when it may hold a password.
-func parseURL(raw string) (*url.URL, error) {
-	u, err := url.Parse(raw)
-	switch {
-	case err != nil && strings.Contains(raw, "@"):
-		err = errors.New("it is malformed, perhaps in its user or password: escape special characters with %")
-	case err != nil:
-		err = errors.Unwrap(err)
-	case u.Scheme != "http" && u.Scheme != "https":
-		err = fmt.Errorf("its scheme is %q; want http or https", u.Scheme)
-	case u.Host == "":
-		err = errors.New("it names no host")
-	default:
-		return u, nil
-	}
-	return nil, &Error{Class: ClassOther, Phase: PhaseRequest, Doing: "read the URL", Err: err}
-}
-
-func newRequest(ctx context.Context, method string, target *url.URL, header http.Header, body []byte) *http.Request {
+func newRequest(ctx context.Context, method string, target address, header http.Header, body []byte) *http.Request {
 	req := &http.Request{
-		Method: method, URL: target, Host: target.Host,
+		Method: method, URL: target.url, Host: target.host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: make(http.Header, len(header)+2),
 	}
@@ -227,7 +272,7 @@ func newRequest(ctx context.Context, method string, target *url.URL, header http
 	if req.Header["User-Agent"] == nil {
 		req.Header["User-Agent"] = []string{""} // net/http's way of none
 	}
-	if u := target.User; u != nil && req.Header["Authorization"] == nil {
+	if u := target.url.User; u != nil && req.Header["Authorization"] == nil {
 		password, _ := u.Password()
 		req.SetBasicAuth(u.Username(), password)
 	}
@@ -244,10 +289,12 @@ func newRequest(ctx context.Context, method string, target *url.URL, header http
 	return req.WithContext(ctx)
 }
 
-// withRemote notes the address of the connection that a request gets.
-func withRemote(ctx context.Context, remote *string) context.Context {
+// withConn notes the connection that a request gets.
+func withConn(ctx context.Context, s *Simple) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
-		*remote = info.Conn.RemoteAddr().String()
+		if cn, ok := info.Conn.(*conn); ok {
+			s.Remote, s.TLS = cn.remote, cn.setup.info
+		}
 	}})
 }
 

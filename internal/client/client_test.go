@@ -49,8 +49,8 @@ func TestTrace(t *testing.T) {
 		remote := s.l.Addr().String()
 		// The header and body fit one write, which takes 7 ms; the server has the bytes at its start.
 		want := []Trace{
-			{GotConn: 3 * ms, WroteFirst: 10 * ms, Wrote: 10 * ms, Headers: 23 * ms, ConnID: 1, Remote: remote, Sent: first.Sent},
-			{GotConn: 1028 * ms, WroteFirst: 1035 * ms, Wrote: 1035 * ms, Headers: 1048 * ms, ConnID: 1, Remote: remote, Sent: first.Sent, Reused: true},
+			{GotConn: 3 * ms, WroteFirst: 10 * ms, Wrote: 10 * ms, Headers: 23 * ms, ConnID: 1, Remote: remote, Sent: first.Sent, DNS: -1, Dial: 3 * ms, TLS: -1},
+			{GotConn: 1028 * ms, WroteFirst: 1035 * ms, Wrote: 1035 * ms, Headers: 1048 * ms, ConnID: 1, Remote: remote, Sent: first.Sent, Reused: true, DNS: -1, Dial: -1, TLS: -1},
 		}
 		for i, got := range []Trace{first, second} {
 			if got != want[i] {

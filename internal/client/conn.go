@@ -9,12 +9,15 @@ import (
 )
 
 // conn is a connection whose reads and writes are stamped. It stands above TLS,
-// so its bytes are HTTP's.
+// so its bytes are HTTP's. One of HTTP/2 has no flight: its bytes are frames.
 type conn struct {
 	net.Conn
 	clock  *clock.Clock
 	id     int64
 	remote string
+	setup  setup
+	uses   atomic.Int64
+	gate   *gate // nil: HTTP/1
 	cur    atomic.Pointer[flight]
 	closed func(*conn) // called at every Close
 }
@@ -28,6 +31,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	t := c.clock.Now()
 	if f := c.cur.Load(); f != nil {
 		f.read(p[:n], t)
+	}
+	if err != nil && c.gate != nil {
+		c.gate.release(false)
 	}
 	return n, err
 }
@@ -44,18 +50,27 @@ func (c *conn) Write(p []byte) (int, error) {
 		f.writing(-1)
 		f.wrote(n, t)
 	}
+	if c.gate != nil {
+		c.gate.wrote()
+	}
 	return n, err
 }
 
 func (c *conn) Close() error {
 	c.closed(c)
+	if c.gate != nil {
+		c.gate.release(false)
+	}
 	return c.Conn.Close()
 }
 
 // begin gives what is written and read from here on to f. net/http uses a
 // connection for one request at a time, and calls GotConn, where this is
-// called, before it writes.
-func (c *conn) begin(f *flight) { c.cur.Store(f) }
+// called, before it writes. begin returns how many requests c has had.
+func (c *conn) begin(f *flight) int64 {
+	c.cur.Store(f)
+	return c.uses.Add(1)
+}
 
 // Mark says that N successive body bytes were brought by a read that returned
 // at T, in nanoseconds of the client's clock.

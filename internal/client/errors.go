@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"syscall"
@@ -51,6 +52,8 @@ type Error struct {
 	Doing string // "connect to 10.0.0.7:8000"
 	Hint  string // what mends it, may be empty
 	Err   error
+	// Remote is the address that was dialled, where a Resolver named it.
+	Remote string
 }
 
 // Error is what was being done, why it failed, and what mends it.
@@ -85,6 +88,7 @@ func Classify(err error) Class {
 	var errno syscall.Errno
 	var op *net.OpError
 	var dns *net.DNSError
+	var proxy *errProxy
 	switch {
 	case err == nil:
 		return ClassOther
@@ -92,12 +96,14 @@ func Classify(err error) Class {
 		return ClassConnectTimeout
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrClosed):
 		return ClassCancelled
-	case errors.As(err, &errno) && limits[errno]:
+	case errors.As(err, &errno) && limits[errno], errors.As(err, &dns) && strings.Contains(dns.Err, syscall.EMFILE.Error()):
 		return ClassLimit
 	case isTLS(err):
 		return ClassTLS
-	case errors.As(err, &dns), errors.As(err, &op) && op.Op == "dial":
+	case errors.As(err, &proxy), errors.As(err, &dns), errors.As(err, &op) && op.Op == "dial":
 		return ClassConnect
+	case errors.As(err, new(streamError)), isGone(err):
+		return ClassReset
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
 		errors.Is(err, syscall.ECONNABORTED), errors.Is(err, syscall.ETIMEDOUT):
 		return ClassReset
@@ -148,6 +154,8 @@ func wrap(ctx context.Context, phase Phase, doing string, err error) error {
 func hint(err error) string {
 	var record tls.RecordHeaderError
 	var authority x509.UnknownAuthorityError
+	var hostname x509.HostnameError
+	var proxy *errProxy
 	switch {
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return "this machine ran out of file descriptors: raise `ulimit -n`, or lower the concurrency"
@@ -155,6 +163,14 @@ func hint(err error) string {
 		return "this machine has no local port left for that address, or no address of that family at all"
 	case errors.As(err, &record):
 		return "the server does not speak TLS on this port: use an http:// URL"
+	case errors.As(err, &proxy) && proxy.code == http.StatusProxyAuthRequired:
+		return "give its user and password: target.proxy: http://USER:PASSWORD@HOST:PORT"
+	case errors.As(err, &hostname):
+		return "name the server that the certificate is for with target.server_name"
+	case errors.Is(err, errNoHTTP2), errors.Is(err, errNotHTTP2), strings.Contains(err.Error(), "no application protocol"), strings.Contains(err.Error(), "looked like an HTTP/1.1 header"):
+		return `the server speaks HTTP/1.1 only: target.http: "1.1"`
+	case strings.Contains(err.Error(), "certificate required"):
+		return "the server wants a client certificate: target.cert_file and target.key_file"
 	case errors.As(err, &authority):
 		return "name the certificate authority with target.ca_file, or skip the check with target.insecure: true"
 	}
@@ -166,9 +182,12 @@ func hint(err error) string {
 func reason(err error) string {
 	var errno syscall.Errno
 	var dns *net.DNSError
+	var reset streamError
 	switch {
 	case errors.As(err, &errno):
 		return errno.Error()
+	case errors.As(err, &reset):
+		return reset.Error()
 	case errors.As(err, &dns):
 		return "lookup " + dns.Name + ": " + dns.Err
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -178,5 +197,5 @@ func reason(err error) string {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return "i/o timeout"
 	}
-	return err.Error()
+	return notRetried(err.Error())
 }

@@ -12,7 +12,8 @@ type Simple struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	Remote string // address of the peer
+	Remote string   // address of the peer
+	TLS    *TLSInfo // nil: not encrypted
 }
 
 // Get fetches one small thing, for the preflight and for scrapes, on connections
@@ -30,10 +31,13 @@ func (c *Client) Get(ctx context.Context, rawURL string, header http.Header, lim
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s := new(Simple)
-	req := newRequest(withRemote(ctx, &s.Remote), http.MethodGet, target, header, nil)
+	req := newRequest(withConn(ctx, s), http.MethodGet, target, header, nil)
 	req.Body = http.NoBody
-	doing := "GET " + target.Host + target.EscapedPath()
-	resp, err := c.side.RoundTrip(req)
+	doing := "GET " + target.name + target.url.EscapedPath()
+	if proxy := c.proxyName(target.url); proxy != "" {
+		doing += " through the proxy " + proxy
+	}
+	resp, err := c.sideTrip(ctx, target, req, s)
 	if err != nil {
 		return nil, wrap(c.either(ctx), PhaseRequest, doing, err)
 	}
@@ -47,4 +51,16 @@ func (c *Client) Get(ctx context.Context, rawURL string, header http.Header, lim
 			Err: fmt.Errorf("the response is longer than %d bytes", limit)}
 	}
 	return s, nil
+}
+
+func (c *Client) sideTrip(ctx context.Context, target address, req *http.Request, s *Simple) (*http.Response, error) {
+	if !c.cfg.HTTP2 {
+		return c.side.RoundTrip(req)
+	}
+	g, err := c.mux(c.side, target.url).acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.Remote, s.TLS = g.l.cn.remote, g.l.cn.setup.info
+	return g.l.cc.RoundTrip(req)
 }
