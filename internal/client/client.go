@@ -77,6 +77,10 @@ type Trace struct {
 	Sent int64
 }
 
+func newTrace() Trace {
+	return Trace{GotConn: -1, WroteFirst: -1, Wrote: -1, Headers: -1, ConnID: -1, DNS: -1, Dial: -1, TLS: -1}
+}
+
 // Response is the final response's header, and its body still to be read.
 // Redirects are responses like any other.
 type Response struct {
@@ -164,7 +168,7 @@ func (c *Client) transport(maxIdle int, idle time.Duration) *http.Transport {
 // connection. Once a byte was written nothing is ever sent again. The same holds
 // for a request over HTTP/2 whose connection ended before its stream began.
 func (c *Client) Do(ctx context.Context, method, rawURL string, header http.Header, body []byte, tr *Trace) (*Response, error) {
-	*tr = Trace{GotConn: -1, WroteFirst: -1, Wrote: -1, Headers: -1, ConnID: -1, DNS: -1, Dial: -1, TLS: -1}
+	*tr = newTrace()
 	target, err := parseURL(rawURL)
 	if err != nil {
 		return nil, err
@@ -229,10 +233,11 @@ func (c *Client) failed(ctx context.Context, cancel context.CancelCauseFunc, tr 
 	cancel(nil)
 	var e *Error
 	if errors.As(err, &e) {
-		tr.DialErr, tr.TLSErr = e.Phase == PhaseConnect, e.Phase == PhaseTLS
-		if tr.Remote == "" {
+		if e.Phase == PhaseConnect || e.Phase == PhaseTLS { // whatever connection was passed over before
+			*tr = newTrace()
 			tr.Remote = e.Remote
 		}
+		tr.DialErr, tr.TLSErr = e.Phase == PhaseConnect, e.Phase == PhaseTLS
 	}
 	return err
 }
