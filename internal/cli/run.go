@@ -162,6 +162,7 @@ func tapeName(compress bool) string {
 
 // drive sends the load.
 func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.Clock, w *tape.Writer, o runOptions) (*run.Summary, error) {
+	defer run.Tune()()
 	s := j.spec
 	c, err := j.client(clk)
 	if err != nil {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,8 @@ type Config struct {
 	Exchange *exchange.Exchanger
 	Tape     *tape.Writer
 	Header   tape.Header // Anchor is filled in here
+	// ReadStamp is what a stamp of a response is, in the words of tape.Anchor; "": "conn".
+	ReadStamp string
 
 	Concurrency int64         // C; 0: no cap
 	Duration    time.Duration // end of issuing; 0: when the plan ends
@@ -141,7 +144,7 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 	wall, machine := e.clk.Epoch()
 	cfg.Header.Anchor = tape.Anchor{
 		Wall: wall.Format(time.RFC3339Nano), Clock: "monotonic",
-		Machine: machine, ReadStamp: "conn",
+		Machine: machine, ReadStamp: cmp.Or(cfg.ReadStamp, "conn"),
 	}
 
 	defer e.openSlots()()
