@@ -71,6 +71,11 @@ func fill(v reflect.Value, n *int64) {
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		fill(v.Index(0), n)
+	case reflect.Map:
+		elem := reflect.New(v.Type().Elem()).Elem()
+		fill(elem, n)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.ValueOf("k"), elem)
 	case reflect.String:
 		v.SetString(fmt.Sprint("s", *n))
 	case reflect.Bool:

@@ -140,6 +140,8 @@ func (c *cursor) request(r *Request) {
 					c.skip(key)
 				}
 			})
+		case "engine":
+			c.std(&r.Engine)
 		case "finish":
 			c.text(&r.Finish)
 		case "outcome":

@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"encoding/json"
 	"strconv"
 	"unicode/utf8"
 )
@@ -81,6 +82,12 @@ func appendRequest(b []byte, r *Request) []byte {
 		}
 		b = appendTextIf(b, `,"proto":`, r.HTTP.Proto)
 		b = append(dropComma(b, from), '}')
+	}
+
+	if len(r.Engine) > 0 { // rare: the order and form of encoding/json will do
+		if figures, err := json.Marshal(r.Engine); err == nil { // NaN and the infinities are no figures
+			b = append(append(b, `,"engine":`...), figures...)
+		}
 	}
 
 	b = appendTextIf(b, `,"finish":`, r.Finish)

@@ -71,6 +71,9 @@ func genRequest() *rapid.Generator[*Request] {
 		if rapid.Bool().Draw(t, "conn") {
 			r.Conn = &Conn{ID: i(), Reused: rapid.Bool().Draw(t, "reused"), Remote: s(), DNS: o(), Dial: o(), TLS: o()}
 		}
+		if rapid.Bool().Draw(t, "engine") {
+			r.Engine = rapid.MapOfN(text, rapid.Float64Range(-1e300, 1e300), 1, 3).Draw(t, "figures")
+		}
 		if rapid.Bool().Draw(t, "output") {
 			r.Output = &Output{SHA256: s(), Text: s(), Reasoning: s(), Tools: s()}
 		}

@@ -237,6 +237,10 @@ type Request struct {
 	Bytes  Bytes  `json:"bytes"`
 	HTTP   HTTP   `json:"http,omitzero"`
 
+	// Engine is what the server says about its own work, by name and with the
+	// unit in the name: prompt_ms, total_duration_ns. No metric is made of it.
+	Engine map[string]float64 `json:"engine,omitempty"`
+
 	Finish     string    `json:"finish,omitempty"` // verbatim; empty: none seen
 	Outcome    Outcome   `json:"outcome"`
 	Cause      string    `json:"cause,omitempty"`
@@ -351,7 +355,7 @@ type Output struct {
 	SHA256    string `json:"sha256,omitempty"`
 	Text      string `json:"text,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
-	Tools     string `json:"tools,omitempty"` // names and arguments of tool calls, as they came
+	Tools     string `json:"tools,omitempty"` // the tool calls, a line each: name and arguments, joined from their pieces
 }
 
 // ClientSample is the client's own health over the interval that ends at T.

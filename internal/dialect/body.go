@@ -5,39 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"unicode/utf8"
 
 	"tokentape/internal/workload"
 )
-
-// Names of the fields that bound the output, in the order in which they count
-// when a body has both.
-var lengthFields = []string{"max_completion_tokens", "max_tokens"}
-
-// Asked is how many output tokens the body of this item asks for; 0: none. A
-// field of the row wins over the output length, and that over the sampling
-// options.
-func Asked(item workload.Item, o Options) int64 {
-	for _, name := range lengthFields {
-		if n, ok := wholeNumber(item.Extra[name]); ok {
-			return n
-		}
-	}
-	if n := outputLen(item, o); n > 0 {
-		return n
-	}
-	for _, name := range lengthFields {
-		if v, ok := o.Sampling[name]; ok {
-			raw, _ := json.Marshal(v)
-			if n, ok := wholeNumber(raw); ok {
-				return n
-			}
-		}
-	}
-	return 0
-}
 
 func outputLen(item workload.Item, o Options) int64 {
 	if item.OutputLen > 0 {
@@ -111,137 +83,74 @@ func text(where, s string) ([]byte, error) {
 	return encode(s)
 }
 
-// Body is the request body of the item.
-func (d openAI) Body(item workload.Item, o Options) ([]byte, error) {
-	f := &fields{values: map[string][]byte{}}
-	if o.Model != "" {
-		model, err := text("target.model", o.Model)
-		if err != nil {
-			return nil, err
-		}
-		f.set("model", model)
-	}
-	if err := d.ask(f, item); err != nil {
-		return nil, err
-	}
-	f.set("stream", []byte("false"))
-	if o.Stream {
-		f.set("stream", []byte("true"))
-		f.set("stream_options", []byte(`{"include_usage":true}`))
-	}
-	n := outputLen(item, o)
-	if n > 0 {
-		f.set("max_tokens", fmt.Appendf(nil, "%d", n))
-	}
-	for _, name := range slices.Sorted(maps.Keys(o.Sampling)) {
-		where := "workload.sampling." + name
-		if hint := elsewhere[name]; hint != "" {
-			return nil, fmt.Errorf("%s cannot be set: %s", where, hint)
-		}
-		if n > 0 && slices.Contains(lengthFields, name) {
-			return nil, fmt.Errorf("%s and an output length (workload.output_tokens, or the row's own) are both given: keep one", where)
-		}
-		raw, err := encode(o.Sampling[name])
-		if err != nil {
-			return nil, fmt.Errorf("%s cannot be sent as JSON: %w", where, err)
-		}
-		if err := merge(f, where, name, raw, o.Stream); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(item.Extra)) {
-		where := fmt.Sprintf("the row's field %q", name)
-		if hint := elsewhere[name]; hint != "" && name != "model" {
-			return nil, fmt.Errorf("%s cannot be sent: %s", where, hint)
-		}
-		var raw bytes.Buffer
-		if err := json.Compact(&raw, item.Extra[name]); err != nil {
-			return nil, fmt.Errorf("%s is not JSON: %w", where, err)
-		}
-		if slices.Contains(lengthFields, name) { // the row's own length replaces any other
-			for _, other := range lengthFields {
-				if _, too := item.Extra[other]; !too {
-					f.drop(other)
-				}
-			}
-		}
-		if err := merge(f, where, name, raw.Bytes(), o.Stream); err != nil {
-			return nil, err
-		}
-	}
-	return f.bytes()
-}
-
-// elsewhere says where a field is set that neither a row nor workload.sampling
-// may override, for the answer is read accordingly.
-var elsewhere = map[string]string{
-	"model":    "set target.model",
-	"messages": "it is made from the dataset and workload.template",
-	"prompt":   "it is made from the dataset and workload.template",
-	"stream":   "set workload.stream",
-}
-
-// merge sets a field; stream_options keep include_usage unless it is given.
-func merge(f *fields, where, name string, raw []byte, stream bool) error {
-	if name != "stream_options" {
-		f.set(name, raw)
+// model sets the model's id.
+func (f *fields) model(o Options) error {
+	if o.Model == "" {
 		return nil
 	}
-	if !stream {
-		return fmt.Errorf("%s has no effect without workload.stream", where)
+	model, err := text("target.model", o.Model)
+	if err == nil {
+		f.set("model", model)
 	}
-	options := map[string]json.RawMessage{}
-	if err := json.Unmarshal(raw, &options); err != nil || options == nil {
-		return fmt.Errorf("%s is not an object", where)
-	}
-	if _, ok := options["include_usage"]; !ok {
-		options["include_usage"] = json.RawMessage("true")
-	}
-	merged, err := encode(options)
-	if err != nil {
-		return fmt.Errorf("%s: %w", where, err)
-	}
-	f.set(name, merged)
-	return nil
+	return err
 }
 
-// ask sets messages or prompt.
-func (d openAI) ask(f *fields, item workload.Item) error {
-	if !d.chat {
-		if item.Prompt == "" {
-			return errors.New("the prompt is empty: " + d.name + " sends the rendered template as prompt")
-		}
-		prompt, err := text("the prompt", item.Prompt)
-		if err == nil {
-			f.set("prompt", prompt)
-		}
+// stream sets whether a stream is asked for.
+func (f *fields) stream(o Options) { f.set("stream", fmt.Appendf(nil, "%t", o.Stream)) }
+
+// messages sets the messages of the item.
+func (f *fields) messages(field string, item workload.Item) error {
+	list, err := messagesOf(item)
+	if err != nil {
 		return err
 	}
-	messages := item.Messages
-	if len(messages) == 0 {
-		if item.Prompt == "" {
-			return errors.New("there is no message to send")
-		}
-		messages = []workload.Message{{Role: "user", Content: item.Prompt}}
+	raw, err := encodeMessages(list)
+	if err == nil {
+		f.set(field, raw)
 	}
+	return err
+}
+
+func messagesOf(item workload.Item) ([]workload.Message, error) {
+	if len(item.Messages) > 0 {
+		return item.Messages, nil
+	}
+	if item.Prompt == "" {
+		return nil, errors.New("there is no message to send")
+	}
+	return []workload.Message{{Role: "user", Content: item.Prompt}}, nil
+}
+
+func encodeMessages(list []workload.Message) ([]byte, error) {
 	b := []byte{'['}
-	for i, m := range messages {
+	for i, m := range list {
 		if m.Role == "" {
-			return fmt.Errorf("messages[%d].role is empty", i)
+			return nil, fmt.Errorf("messages[%d].role is empty", i)
 		}
 		role, err := text(fmt.Sprintf("messages[%d].role", i), m.Role)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		content, err := text(fmt.Sprintf("messages[%d].content", i), m.Content)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = fmt.Appendf(b, `{"role":%s,"content":%s}`, role, content)
 	}
-	f.set("messages", append(b, ']'))
-	return nil
+	return append(b, ']'), nil
+}
+
+// prompt sets the rendered template, for the APIs that take text.
+func (f *fields) prompt(field string, item workload.Item, name string) error {
+	if item.Prompt == "" {
+		return errors.New("the prompt is empty: " + name + " sends the rendered template as prompt, and no messages")
+	}
+	prompt, err := text("the prompt", item.Prompt)
+	if err == nil {
+		f.set(field, prompt)
+	}
+	return err
 }

@@ -24,10 +24,15 @@ type Dialect interface {
 	// Path is the endpoint: under the API root when it begins with "/v1/",
 	// under the server's root otherwise.
 	Path() string
+	// Header are the fields that the API wants in every request's header. Those
+	// that the user gives win.
+	Header() map[string]string
 	// Framing says how a streamed body is cut into payloads.
 	Framing() frame.Kind
 	// Body is the request body. Its error names the field that cannot be sent.
 	Body(workload.Item, Options) ([]byte, error)
+	// Asked is how many output tokens that body asks for; 0: none.
+	Asked(workload.Item, Options) int64
 	// NewDecoder makes a decoder for one response.
 	NewDecoder() Decoder
 }
@@ -58,9 +63,29 @@ type Decoder interface {
 	Reset()
 }
 
-// Sink takes generated text: kind is a token letter. text is valid during the
-// call only.
-type Sink func(kind byte, choice int32, text []byte)
+// Prompted is a decoder of an API that may repeat the prompt before the output.
+type Prompted interface {
+	// SetPrompt says what was asked, after Reset and before the first payload.
+	SetPrompt(string)
+}
+
+// Sink takes generated text as it comes.
+type Sink func(Piece)
+
+// Piece is generated text of one event.
+type Piece struct {
+	Kind   byte   // a token letter
+	Choice int32  // the choice it belongs to
+	Call   int32  // of a tool call: which one of that choice
+	Text   []byte // not empty; valid during the call only
+}
+
+// Figure is a number that the engine says about its own work. Its unit is in the
+// name: prompt_ms, total_duration_ns.
+type Figure struct {
+	Name  string
+	Value float64
+}
 
 // Facts are what a response said. Counts are Unknown when absent.
 type Facts struct {
@@ -74,6 +99,8 @@ type Facts struct {
 	Input, Output, Cached, Reasoning int64
 	Accepted, Rejected, Verify       int64
 	CountSource                      string // tape.SourceUsage or tape.SourceEngine, when Output is known
+	InputSource                      string // the same of Input
+	Engine                           []Figure
 
 	Err       *ServerError // an error inside the body
 	Malformed int          // payloads that could not be read

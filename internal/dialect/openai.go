@@ -1,146 +1,123 @@
 package dialect
 
 import (
-	"bytes"
-	"math"
-	"strings"
-	"unicode/utf8"
-
-	"github.com/valyala/fastjson"
-
-	"tokentape/internal/dialect/frame"
+	"tokentape/internal/workload"
 	"tokentape/tape"
 )
 
 // openAI is the API of OpenAI as the engines speak it: chat completions or
 // completions.
 type openAI struct {
-	name, path string
-	chat       bool
+	api
+	chat bool
 }
 
-func (d openAI) Name() string        { return d.name }
-func (d openAI) Path() string        { return d.path }
-func (d openAI) Framing() frame.Kind { return frame.SSE }
-
-func (d openAI) NewDecoder() Decoder {
-	dec := &openAIDecoder{chat: d.chat}
-	dec.Reset()
-	return dec
+func newOpenAI(name, path string, chat bool) Dialect {
+	d := openAI{chat: chat}
+	d.api = api{
+		name: name, path: path, lengths: []string{"max_tokens", "max_completion_tokens"}, usageOption: true,
+		decoder: func() Decoder { return &openAIDecoder{chat: chat} },
+	}
+	return d
 }
 
-// Bounds of what a decoder keeps of a payload, in bytes.
-const (
-	maxSample  = 200
-	maxMessage = 500
-	maxName    = 200     // finish reason, error code and type
-	maxChoices = 1024    // choices told apart; more share the last one's state
-	keepParser = 1 << 20 // payloads above this size do not keep their parser
-)
-
-const space = " \t\r\n"
+// Body is the request body of the item.
+func (d openAI) Body(item workload.Item, o Options) ([]byte, error) {
+	return d.body(item, o, func(f, _ *fields) error {
+		if err := f.model(o); err != nil {
+			return err
+		}
+		if d.chat {
+			if err := f.messages("messages", item); err != nil {
+				return err
+			}
+		} else if err := f.prompt("prompt", item, d.name); err != nil {
+			return err
+		}
+		f.stream(o)
+		if o.Stream {
+			f.set("stream_options", []byte(`{"include_usage":true}`))
+		}
+		return nil
+	})
+}
 
 type openAIDecoder struct {
+	core
 	chat    bool
-	parser  fastjson.Parser
-	large   bool // parser holds a large buffer
-	facts   Facts
-	sink    Sink
-	running int64 // last running output-token count
-	choices []choiceState
-}
-
-type choiceState struct {
-	index int32
-	ended bool
+	total   bool  // a usage object of the whole response gave an output count
+	running int64 // last running output-token count; what it counts is the whole response
 }
 
 func (d *openAIDecoder) Reset() {
-	if d.large {
-		d.parser, d.large = fastjson.Parser{}, false
-	}
-	d.facts = Facts{
-		Input: Unknown, Output: Unknown, Cached: Unknown, Reasoning: Unknown,
-		Accepted: Unknown, Rejected: Unknown, Verify: Unknown,
-	}
-	d.sink, d.running, d.choices = nil, Unknown, d.choices[:0]
-}
-
-func (d *openAIDecoder) Facts() *Facts     { return &d.facts }
-func (d *openAIDecoder) SetSink(sink Sink) { d.sink = sink }
-
-func (d *openAIDecoder) Event(name string, payload []byte, dst []Mark) []Mark {
-	payload = bytes.Trim(payload, space)
-	if string(payload) == "[DONE]" {
-		d.facts.Done = true
-		return append(dst, Mark{Kind: tape.KindDone, Tok: Unknown})
-	}
-	other := Mark{Kind: tape.KindOther, Tok: Unknown}
-	if len(payload) == 0 {
-		return append(dst, other)
-	}
-	v := d.parse(payload)
-	if v == nil {
-		switch name {
-		case "error":
-			d.fail(&ServerError{Message: clip(payload, maxMessage)})
-			other.Kind = tape.KindError
-		case "", "message":
-			d.malformed(payload)
-		} // an event of another name is none of ours
-		return append(dst, other)
-	}
-	p := partsOf(v)
-	running := d.usage(p.usage)
-	marked := len(dst)
-	dst, first := d.all(p.choices, running, dst)
-	if e := p.serverError(v, name == "error"); e != nil {
-		d.fail(e)
-		return append(dst[:marked], Mark{Kind: tape.KindError, Choice: first.index, Tok: Unknown})
-	}
-	before := d.running
-	if running != Unknown {
-		d.running = running
-	}
-	switch {
-	case len(dst) > marked:
-	case !first.seen && running != Unknown:
-		dst = append(dst, Mark{Kind: tape.KindUsage, Tok: Unknown})
-	case !first.seen:
-		dst = append(dst, other)
-	case first.finish:
-		dst = append(dst, Mark{Kind: tape.KindFinish, Choice: first.index, Tok: Unknown})
-	case first.over && running != Unknown: // usage beside a dummy choice
-		dst = append(dst, Mark{Kind: tape.KindUsage, Choice: first.index, Tok: Unknown})
-	case before != Unknown && running > before:
-		dst = append(dst, Mark{Kind: tape.KindHidden, Choice: first.index, Tok: running})
-	default:
-		dst = append(dst, Mark{Kind: tape.KindRole, Choice: first.index, Tok: running})
-	}
-	return dst
+	d.core.Reset()
+	d.total, d.running = false, Unknown
 }
 
 // parts are the fields of a payload that matter. One pass finds them: looking
 // each up is what costs most, above all for those that are not there.
 type parts struct {
-	usage, err, object *fastjson.Value
-	choices            []*fastjson.Value
+	choices, usage, err, object, timings value
 }
 
-func partsOf(v *fastjson.Value) (p parts) {
-	v.GetObject().Visit(func(key []byte, v *fastjson.Value) {
-		switch string(key) {
+func (d *openAIDecoder) parts() (p parts) {
+	for _, m := range d.fields {
+		switch string(m.key) {
 		case "choices":
-			p.choices = v.GetArray()
+			p.choices = m.val
 		case "usage":
-			p.usage = v
+			p.usage = m.val
 		case "error":
-			p.err = v
+			p.err = m.val
 		case "object":
-			p.object = v
+			p.object = m.val
+		case "timings":
+			p.timings = m.val
 		}
-	})
+	}
 	return p
+}
+
+// failure is the error object of the payload and whether the payload itself is
+// one: {"object":"error","message":…} is how vLLM and others said it before.
+func (p parts) failure(named bool) (e value, itself bool) {
+	return p.err, named || string(p.object) == `"error"`
+}
+
+func (d *openAIDecoder) Event(name string, payload []byte, dst []Mark) []Mark {
+	mark, ok := d.open(name, payload)
+	if !ok {
+		return append(dst, mark)
+	}
+	p := d.parts()
+	running := d.usage(p.usage)
+	d.timings(p.timings)
+	marked := len(dst)
+	dst, first := d.all(p.choices, running, dst)
+	if e, itself := p.failure(name == "error"); d.failed(e, itself) {
+		return append(dst[:marked], errorMark(first.index))
+	}
+	before := d.running
+	if running != Unknown {
+		d.running = running
+	}
+	mark.Choice = first.index
+	switch {
+	case len(dst) > marked:
+		return dst
+	case !first.seen && running != Unknown:
+		mark.Kind = tape.KindUsage
+	case !first.seen:
+	case first.finish:
+		mark.Kind = tape.KindFinish
+	case first.over && running != Unknown: // usage beside a dummy choice
+		mark.Kind = tape.KindUsage
+	case before != Unknown && running > before:
+		mark.Kind, mark.Tok = tape.KindHidden, running
+	default:
+		mark.Kind, mark.Tok = tape.KindRole, running
+	}
+	return append(dst, mark)
 }
 
 // lead is what the choices of an event without output say: the first one's
@@ -151,321 +128,203 @@ type lead struct {
 }
 
 // all reads the choices and appends a mark for each that carries output.
-func (d *openAIDecoder) all(choices []*fastjson.Value, running int64, dst []Mark) ([]Mark, lead) {
+func (d *openAIDecoder) all(choices value, running int64, dst []Mark) ([]Mark, lead) {
 	var first lead
-	for _, v := range choices {
-		if v.Type() != fastjson.TypeObject {
+	for e := choices.elements(); e.next(); {
+		m := e.members()
+		if m.b == nil {
 			continue
 		}
-		c := fieldsOf(v)
-		index := int32(0)
-		if n := count(c.index); n != Unknown {
-			index = int32(min(n, math.MaxInt32))
-		}
-		kind, finish := d.choice(c, index)
-		over := d.note(index, kind != 0, finish)
+		c := fieldsOf(&m)
+		e.past(&m)
+		i := index(c.index)
 		if !first.seen {
-			first = lead{index: index, seen: true, over: over}
+			first = lead{index: i, seen: true, over: d.over(i)}
 		}
-		first.finish = first.finish || finish
+		kind := byte(0)
+		if !d.chat {
+			kind = d.give(0, tape.KindContent, i, d.str(c.text))
+		} else if c.delta != nil {
+			kind = d.delta(c.delta, i)
+		}
+		reason := c.finish
+		if reason.is('{') {
+			reason = reason.get("type")
+		}
+		if d.end(i, d.str(reason)) {
+			first.finish = true
+		}
+		if c.usage != nil {
+			d.own(c.usage, i)
+		}
 		if kind != 0 {
-			dst = append(dst, Mark{Kind: kind, Choice: index, Tok: running})
+			dst = append(dst, Mark{Kind: kind, Choice: i, Tok: running})
 		}
 	}
 	return dst, first
 }
 
-// note keeps count of the choices; it reports whether this one was over before.
-func (d *openAIDecoder) note(index int32, output, finish bool) (over bool) {
-	at := -1
-	for i := range d.choices {
-		if d.choices[i].index == index {
-			at = i
-			break
-		}
-	}
-	if at < 0 {
-		if !output && !finish {
-			return false
-		}
-		if at = len(d.choices); at == maxChoices {
-			at--
-		} else {
-			d.choices = append(d.choices, choiceState{index: index})
-			d.facts.Choices++
-		}
-	}
-	over = d.choices[at].ended
-	if finish && !over {
-		d.choices[at].ended = true
-		d.facts.Ended++
-	}
-	return over
-}
-
 // choiceFields are the fields of a choice that matter.
 type choiceFields struct {
-	index, delta, text, finish *fastjson.Value
+	index, delta, text, finish, usage value
 }
 
-func fieldsOf(v *fastjson.Value) (c choiceFields) {
-	v.GetObject().Visit(func(key []byte, v *fastjson.Value) {
-		switch string(key) {
+func fieldsOf(m *members) (c choiceFields) {
+	for m.next() {
+		switch string(m.key) {
 		case "index":
-			c.index = v
+			c.index = m.val
 		case "delta", "message":
-			c.delta = v
+			c.delta = m.val
 		case "text":
-			c.text = v
+			c.text = m.val
 		case "finish_reason":
-			c.finish = v
+			c.finish = m.val
+		case "usage":
+			c.usage = m.val
 		}
-	})
+	}
 	return c
 }
 
-// choice gives a choice's output to the sink. kind is the letter of the output
-// that matters most (content, then refusal, tool call, reasoning), 0 for none.
-func (d *openAIDecoder) choice(c choiceFields, index int32) (kind byte, finish bool) {
-	if !d.chat {
-		kind = d.give(0, tape.KindContent, index, str(c.text))
-	} else if c.delta != nil {
-		kind = d.delta(c.delta, index)
-	}
-	reason := c.finish
-	if reason != nil && reason.Type() == fastjson.TypeObject {
-		reason = reason.Get("type")
-	}
-	if s := str(reason); len(s) > 0 {
-		finish = true
-		if d.facts.Finish == "" {
-			d.facts.Finish = clip(s, maxName)
-		}
-	}
-	return kind, finish
-}
-
 // delta reads a delta, or the message of a one-shot answer.
-func (d *openAIDecoder) delta(v *fastjson.Value, index int32) (kind byte) {
-	var thought, thought2, content, refusal, calls, call *fastjson.Value
-	v.GetObject().Visit(func(key []byte, v *fastjson.Value) {
-		switch string(key) {
+func (d *openAIDecoder) delta(v value, i int32) (kind byte) {
+	var thought, thought2, content, refusal, calls, function value
+	for m := v.members(); m.next(); {
+		switch string(m.key) {
 		case "content":
-			content = v
+			content = m.val
 		case "reasoning_content":
-			thought = v
+			thought = m.val
 		case "reasoning":
-			thought2 = v
+			thought2 = m.val
 		case "refusal":
-			refusal = v
+			refusal = m.val
 		case "tool_calls":
-			calls = v
+			calls = m.val
 		case "function_call": // the older form
-			call = v
+			function = m.val
 		}
-	})
+	}
 	// Two names for the same thing: when both carry text, it is one text.
-	reasoning := str(thought)
+	reasoning := d.str(thought)
 	if len(reasoning) == 0 {
-		reasoning = str(thought2)
+		reasoning = d.str(thought2)
 	}
-	kind = d.give(kind, tape.KindReasoning, index, reasoning)
-	kind = d.give(kind, tape.KindContent, index, str(content))
-	for _, part := range content.GetArray() {
-		kind = d.give(kind, tape.KindContent, index, str(part.Get("text")))
+	kind = d.give(kind, tape.KindReasoning, i, reasoning)
+	kind = d.give(kind, tape.KindContent, i, d.str(content))
+	for e := content.elements(); e.next(); {
+		kind = d.give(kind, tape.KindContent, i, d.str(e.val().get("text")))
 	}
-	kind = d.give(kind, tape.KindRefusal, index, str(refusal))
-	for _, c := range calls.GetArray() {
-		kind = d.function(kind, index, c.Get("function"))
+	kind = d.give(kind, tape.KindRefusal, i, d.str(refusal))
+	at := int32(0)
+	for e := calls.elements(); e.next(); at++ {
+		call := at // a message's calls have no index, a delta's say theirs
+		if n := e.val().get("index"); n != nil {
+			call = index(n)
+		}
+		f := e.val().get("function")
+		kind = d.call(kind, i, call, f.get("name"), f.get("arguments"))
 	}
-	return d.function(kind, index, call)
-}
-
-// function reads the name and arguments of a tool call. Arguments are a string
-// of JSON; some servers send the object itself.
-func (d *openAIDecoder) function(kind byte, index int32, f *fastjson.Value) byte {
-	if f == nil {
-		return kind
-	}
-	kind = d.give(kind, tape.KindTool, index, str(f.Get("name")))
-	args := f.Get("arguments")
-	if args != nil && args.Type() == fastjson.TypeObject {
-		return d.give(kind, tape.KindTool, index, args.MarshalTo(nil))
-	}
-	return d.give(kind, tape.KindTool, index, str(args))
-}
-
-// give hands text to the sink; it returns the weightier of two token letters,
-// before when there is no text.
-func (d *openAIDecoder) give(before, kind byte, index int32, text []byte) byte {
-	if len(text) == 0 {
-		return before
-	}
-	d.facts.HasOutput = true
-	d.facts.Refused = d.facts.Refused || kind == tape.KindRefusal
-	if d.sink != nil {
-		d.sink(kind, index, text)
-	}
-	if weight(kind) > weight(before) {
-		return kind
-	}
-	return before
-}
-
-// weight orders the token letters by how much they say about a delta that has
-// several kinds of output.
-func weight(kind byte) int { return strings.IndexByte("stxc", kind) }
-
-// Whole reads a one-shot body. A "data: [DONE]" behind it, which some proxies
-// add, is passed over.
-func (d *openAIDecoder) Whole(body []byte) {
-	d.facts.Whole = true
-	body = bytes.Trim(body, space)
-	if end := bytes.LastIndexByte(body, '}') + 1; end > 0 && bytes.HasPrefix(bytes.TrimLeft(body[end:], space), []byte("data:")) {
-		body = body[:end]
-	}
-	v := d.parse(body)
-	if v == nil {
-		d.malformed(body)
-		return
-	}
-	p := partsOf(v)
-	d.usage(p.usage)
-	d.all(p.choices, Unknown, nil)
-	if e := p.serverError(v, false); e != nil {
-		d.fail(e)
-	} else if len(p.choices) == 0 {
-		d.malformed(body)
-	}
-}
-
-// parse is the payload when it is a JSON object, nil otherwise.
-func (d *openAIDecoder) parse(payload []byte) *fastjson.Value {
-	if len(payload) == 0 || payload[0] != '{' || !valid(payload) {
-		return nil
-	}
-	d.large = d.large || len(payload) > keepParser
-	v, err := d.parser.ParseBytes(payload)
-	if err != nil {
-		return nil
-	}
-	return v
+	return d.call(kind, i, 0, function.get("name"), function.get("arguments"))
 }
 
 // usage takes the counts of a usage object; the last word on each wins. It
 // returns the output count that this one carried.
-func (d *openAIDecoder) usage(u *fastjson.Value) int64 {
-	if u == nil || u.Type() != fastjson.TypeObject {
+func (d *openAIDecoder) usage(u value) int64 {
+	if !u.is('{') {
 		return Unknown
 	}
-	set := func(dst *int64, v *fastjson.Value) bool {
-		n := count(v)
-		if n != Unknown {
-			*dst = n
+	var p usage
+	p.read(u)
+	d.details(p)
+	if p.output != Unknown {
+		d.total = true
+		d.core.output(p.output, tape.SourceUsage)
+	}
+	return p.output
+}
+
+// own takes the usage that a choice carries (Moonshot): the output count is that
+// choice's own, so they are added up, unless the response has a usage object.
+func (d *openAIDecoder) own(u value, i int32) {
+	var p usage
+	if d.total || !u.is('{') {
+		return
+	}
+	p.read(u)
+	d.details(p)
+	if p.output == Unknown {
+		return
+	}
+	d.choice(i).output = p.output
+	sum := int64(0)
+	for _, c := range d.choices {
+		sum += max(c.output, 0)
+	}
+	d.core.output(sum, tape.SourceUsage)
+}
+
+func (d *openAIDecoder) details(p usage) {
+	d.input(p.input, tape.SourceUsage)
+	set(&d.facts.Cached, p.cached)
+	set(&d.facts.Reasoning, p.reasoning)
+	set(&d.facts.Accepted, p.accepted)
+	set(&d.facts.Rejected, p.rejected)
+}
+
+// usage are the counts of a usage object.
+type usage struct {
+	input, output, cached, reasoning, accepted, rejected int64
+}
+
+func (p *usage) read(u value) {
+	*p = usage{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown}
+	hit, thought := Unknown, Unknown
+	for m := u.members(); m.next(); {
+		switch string(m.key) {
+		case "prompt_tokens", "input_tokens":
+			p.input = m.val.count()
+		case "completion_tokens", "output_tokens":
+			p.output = m.val.count()
+		case "prompt_tokens_details", "input_tokens_details":
+			p.cached = m.val.get("cached_tokens").count()
+		case "prompt_cache_hit_tokens": // DeepSeek
+			hit = m.val.count()
+		case "reasoning_tokens": // SGLang
+			thought = m.val.count()
+		case "completion_tokens_details", "output_tokens_details":
+			for m := m.val.members(); m.next(); {
+				switch string(m.key) {
+				case "reasoning_tokens":
+					p.reasoning = m.val.count()
+				case "accepted_prediction_tokens":
+					p.accepted = m.val.count()
+				case "rejected_prediction_tokens":
+					p.rejected = m.val.count()
+				}
+			}
 		}
-		return n != Unknown
 	}
-	set(&d.facts.Input, u.Get("prompt_tokens"))
-	if !set(&d.facts.Cached, u.Get("prompt_tokens_details", "cached_tokens")) {
-		set(&d.facts.Cached, u.Get("prompt_cache_hit_tokens")) // DeepSeek
+	if p.cached == Unknown {
+		p.cached = hit
 	}
-	if !set(&d.facts.Reasoning, u.Get("completion_tokens_details", "reasoning_tokens")) {
-		set(&d.facts.Reasoning, u.Get("reasoning_tokens")) // SGLang
-	}
-	output := count(u.Get("completion_tokens"))
-	if output != Unknown {
-		d.facts.Output, d.facts.CountSource = output, tape.SourceUsage
-	}
-	return output
-}
-
-func (d *openAIDecoder) fail(e *ServerError) {
-	if d.facts.Err == nil {
-		d.facts.Err = e
+	if p.reasoning == Unknown {
+		p.reasoning = thought
 	}
 }
 
-func (d *openAIDecoder) malformed(payload []byte) {
-	d.facts.Malformed++
-	if d.facts.Malformed == 1 {
-		d.facts.Sample = clip(payload, maxSample)
+// Whole reads a one-shot body.
+func (d *openAIDecoder) Whole(body []byte) {
+	if !d.whole(body) {
+		return
 	}
-}
-
-// serverError is the error that the payload v carries, nil for none: "error":null
-// is no error. named says that the event itself is called error.
-func (p parts) serverError(v *fastjson.Value, named bool) *ServerError {
-	e := p.err
-	switch {
-	case e == nil, e.Type() == fastjson.TypeNull, e.Type() == fastjson.TypeFalse,
-		e.Type() == fastjson.TypeString && len(str(e)) == 0:
-		// {"object":"error","message":…} is how vLLM and others said it before.
-		if !named && string(str(p.object)) != "error" {
-			return nil
-		}
-		e = v
+	p := d.parts()
+	d.usage(p.usage)
+	d.timings(p.timings)
+	d.all(p.choices, Unknown, nil)
+	e, itself := p.failure(false)
+	if !d.failed(e, itself) && p.choices.at(0) == nil {
+		d.malformed(body)
 	}
-	if e.Type() != fastjson.TypeObject {
-		return &ServerError{Message: clip(word(e), maxMessage)}
-	}
-	out := &ServerError{
-		Code:    clip(word(e.Get("code")), maxName),
-		Type:    clip(word(e.Get("type")), maxName),
-		Message: clip(word(e.Get("message")), maxMessage),
-	}
-	if out.Message == "" {
-		out.Message = clip(e.MarshalTo(nil), maxMessage)
-	}
-	return out
-}
-
-// word is a string's text, and any other value's JSON; null and nil are empty.
-func word(v *fastjson.Value) []byte {
-	switch {
-	case v == nil, v.Type() == fastjson.TypeNull:
-		return nil
-	case v.Type() == fastjson.TypeString:
-		return str(v)
-	}
-	return v.MarshalTo(nil)
-}
-
-// str is the text of a string value, nil for any other.
-func str(v *fastjson.Value) []byte {
-	if v == nil {
-		return nil
-	}
-	return v.GetStringBytes()
-}
-
-// count is a token count, Unknown unless the value is a whole number from 0 to
-// 2^53; 5.0 is one.
-func count(v *fastjson.Value) int64 {
-	if v == nil || v.Type() != fastjson.TypeNumber {
-		return Unknown
-	}
-	n, err := v.Int64()
-	if err != nil {
-		f, err := v.Float64()
-		if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-			return Unknown
-		}
-		n = int64(f)
-	}
-	if n < 0 || n > 1<<53 {
-		return Unknown
-	}
-	return n
-}
-
-// clip is at most n bytes of b as valid UTF-8, cut at a character's border.
-func clip(b []byte, n int) string {
-	s := strings.ToValidUTF8(string(b[:min(len(b), n+utf8.UTFMax)]), "\uFFFD")
-	if len(s) <= n {
-		return s
-	}
-	for !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

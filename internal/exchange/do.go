@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"tokentape/internal/client"
+	"tokentape/internal/dialect"
 	"tokentape/tape"
 )
 
@@ -21,12 +22,20 @@ func (e *Exchanger) Do(ctx context.Context, p *Prepared, req *tape.Request) (tex
 	x := e.flights.Get().(*flight)
 	defer e.flights.Put(x)
 	x.reset()
+	if d, ok := x.dec.(dialect.Prompted); ok {
+		d.SetPrompt(p.prompt)
+	}
 	w := newWatch(ctx, e.cfg.Clock, e.cfg.Limits)
 	defer w.stop()
 
 	var tr client.Trace
 	v := verdict{end: -1}
-	resp, err := e.cfg.Client.Do(w.ctx, http.MethodPost, e.cfg.URL, e.headerFor(req.ID), p.Body, &tr)
+	x.url = e.cfg.URL
+	if n := int64(len(e.cfg.URLs)); n > 1 {
+		i := (req.Seq + int64(len(req.AttemptLog))) % n
+		x.url, req.URL = e.cfg.URLs[i], tape.Some(i)
+	}
+	resp, err := e.cfg.Client.Do(w.ctx, http.MethodPost, x.url, e.headerFor(req.ID), p.Body, &tr)
 	if err != nil {
 		v = e.broken(err, &tr)
 	} else {
@@ -63,10 +72,11 @@ func (e *Exchanger) headerFor(id string) http.Header {
 // receive reads the body of an answer with status 2xx.
 func (x *flight) receive(resp *client.Response, w *watch) verdict {
 	stream := x.e.cfg.Options.Stream
+	body := x.open(resp)
 	for {
-		n, err := resp.Body.Read(x.buf)
+		n, err := body.Read(x.buf)
 		if n > 0 {
-			marks := resp.Body.Marks()
+			marks := body.Marks()
 			w.alive(marks[len(marks)-1].T)
 			done, large := x.chunk(x.buf[:n], marks, stream)
 			if x.firstToken >= 0 || x.form == formWhole {
@@ -86,7 +96,7 @@ func (x *flight) receive(resp *client.Response, w *watch) verdict {
 		if err == nil {
 			continue
 		}
-		end := resp.Body.Last()
+		end := body.Last()
 		if err != io.EOF {
 			v := x.e.broken(err, nil)
 			if v.end = end; client.Classify(err) == client.ClassCancelled {
@@ -131,8 +141,11 @@ func (x *flight) finish(t int64) (done bool, err error) {
 // record writes the attempt to req.
 func (x *flight) record(req *tape.Request, p *Prepared, tr *client.Trace, v verdict) {
 	e, f := x.e, x.dec.Facts()
-	if tr.ConnID >= 0 {
-		req.Conn = &tape.Conn{ID: tr.ConnID, Reused: tr.Reused, Remote: tr.Remote}
+	switch {
+	case tr.ConnID > 0:
+		req.Conn = &tape.Conn{ID: tr.ConnID, Reused: tr.Reused, Remote: tr.Remote, DNS: stamp(tr.DNS), Dial: stamp(tr.Dial), TLS: stamp(tr.TLS)}
+	case tr.Remote != "":
+		req.Conn = &tape.Conn{Remote: tr.Remote} // what was tried
 	}
 	req.TConn, req.TWroteFirst, req.TWrote, req.THeaders = stamp(tr.GotConn), stamp(tr.WroteFirst), stamp(tr.Wrote), stamp(tr.Headers)
 	req.TFirstEvent, req.TFirstToken, req.TFirstVisible, req.TLastToken = stamp(x.first), stamp(x.firstToken), stamp(x.firstVisible), stamp(x.lastToken)
@@ -148,10 +161,7 @@ func (x *flight) record(req *tape.Request, p *Prepared, tr *client.Trace, v verd
 		Accepted: stamp(f.Accepted), Rejected: stamp(f.Rejected), Verify: stamp(f.Verify),
 	}
 	if req.Tokens.Input.OK {
-		req.Tokens.InputSource = tape.SourceUsage
-		if f.CountSource != "" {
-			req.Tokens.InputSource = f.CountSource
-		}
+		req.Tokens.InputSource = f.InputSource
 	}
 	switch {
 	case req.Tokens.Output.OK:
@@ -160,9 +170,19 @@ func (x *flight) record(req *tape.Request, p *Prepared, tr *client.Trace, v verd
 		req.Tokens.Output, req.Tokens.OutputSource = tape.Some(int64(x.tokens)), tape.SourceEvents
 	}
 
+	if len(f.Engine) > 0 {
+		req.Engine = make(map[string]float64, len(f.Engine))
+		for _, g := range f.Engine {
+			req.Engine[g.Name] = g.Value
+		}
+	}
+
 	req.Finish = e.mask(f.Finish)
 	req.Outcome, req.Cause, req.Message = v.outcome, v.cause, e.message(v.message)
 	req.Flags = v.flags
+	if x.encoded != nil && x.encoded.in {
+		req.Flags = append(req.Flags, FlagCompressed)
+	}
 	req.Output = x.output()
 }
 

@@ -44,7 +44,10 @@ type Config struct {
 	Client  *client.Client
 	Dialect dialect.Dialect
 	Clock   *clock.Clock
-	URL     string      // final URL of the endpoint
+	URL     string // final URL of the endpoint
+	// URLs are all of them when there are several, URL first: requests take them in
+	// turn, by tape.Request.Seq, and each further attempt the next one.
+	URLs    []string
 	Header  http.Header // sent as given
 	Options dialect.Options
 	Limits  Limits
@@ -65,6 +68,7 @@ type Exchanger struct {
 	cfg     Config
 	header  http.Header
 	ownID   bool      // the user sends a request id of their own
+	echoes  bool      // the server may repeat the prompt
 	flights sync.Pool // of *flight
 }
 
@@ -86,8 +90,24 @@ func New(cfg Config) *Exchanger {
 	for name := range e.header {
 		e.ownID = e.ownID || strings.EqualFold(name, idHeader)
 	}
+	for name, v := range cfg.Dialect.Header() {
+		if !has(e.header, name) {
+			e.header[name] = []string{v} // spelt as the API's own documents spell it
+		}
+	}
+	_, e.echoes = cfg.Dialect.NewDecoder().(dialect.Prompted)
 	e.flights.New = func() any { return newFlight(e) }
 	return e
+}
+
+// has reports whether h has the field in any spelling.
+func has(h http.Header, name string) bool {
+	for k := range h {
+		if strings.EqualFold(k, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // idHeader carries tape.Request.ID; SGLang, vLLM and most gateways log it.
@@ -98,6 +118,8 @@ const idHeader = "X-Request-Id"
 type Prepared struct {
 	Body  []byte
 	Asked int64 // output tokens asked for; 0: none
+
+	prompt string // kept when the server may repeat it
 }
 
 // Prepare encodes the body of an item. Its error names the field that cannot be
@@ -107,7 +129,11 @@ func (e *Exchanger) Prepare(item workload.Item) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Prepared{Body: body, Asked: dialect.Asked(item, e.cfg.Options)}, nil
+	p := &Prepared{Body: body, Asked: e.cfg.Dialect.Asked(item, e.cfg.Options)}
+	if e.echoes {
+		p.prompt = item.Prompt
+	}
+	return p, nil
 }
 
 // URL is where requests go.

@@ -38,12 +38,15 @@ const (
 
 // flight is one attempt under way. Its buffers are used again.
 type flight struct {
-	e     *Exchanger
-	buf   []byte
-	event frame.Framer // framing of the dialect
-	whole frame.Framer // one JSON value
-	dec   dialect.Decoder
-	marks []dialect.Mark // of one event
+	e   *Exchanger
+	url string // where this attempt goes
+
+	encoded *encoded // the body, when it is said to be compressed
+	buf     []byte
+	event   frame.Framer // framing of the dialect
+	whole   frame.Framer // one JSON value
+	dec     dialect.Decoder
+	marks   []dialect.Mark // of one event
 
 	form  form
 	head  []byte // first bytes of the body, for messages
@@ -73,6 +76,13 @@ type choiceText struct {
 	sum   hash.Hash // over all of it in order of arrival
 	all   []byte
 	parts map[byte][]byte // by kind, for a full record
+	calls []callText
+}
+
+// callText is a tool call: its name and arguments, joined from their pieces.
+type callText struct {
+	index int32
+	text  []byte
 }
 
 func newFlight(e *Exchanger) *flight {
@@ -101,28 +111,58 @@ func (x *flight) reset() {
 }
 
 // take is the decoder's sink.
-func (x *flight) take(kind byte, choice int32, text []byte) {
-	at := slices.IndexFunc(x.texts, func(t choiceText) bool { return t.index == choice })
+func (x *flight) take(p dialect.Piece) {
+	at := slices.IndexFunc(x.texts, func(t choiceText) bool { return t.index == p.Choice })
 	if at < 0 {
 		at = len(x.texts)
-		x.texts = append(x.texts, choiceText{index: choice, sum: sha256.New()})
+		x.texts = append(x.texts, choiceText{index: p.Choice, sum: sha256.New()})
 	}
 	t := &x.texts[at]
 	if x.e.cfg.Output != OutputNone {
-		t.sum.Write(text)
+		t.sum.Write(p.Text)
 	}
 	if x.e.cfg.KeepText {
-		t.all = append(t.all, text...)
+		t.all = append(t.all, p.Text...)
 	}
-	if x.e.cfg.Output == OutputFull {
+	switch {
+	case x.e.cfg.Output != OutputFull:
+	case p.Kind == tape.KindTool:
+		t.call(p)
+	default:
 		if t.parts == nil {
 			t.parts = map[byte][]byte{}
 		}
+		kind := p.Kind
 		if kind == tape.KindRefusal {
 			kind = tape.KindContent // both are what the user sees
 		}
-		t.parts[kind] = append(t.parts[kind], text...)
+		t.parts[kind] = append(t.parts[kind], p.Text...)
 	}
+}
+
+// maxCalls bounds the tool calls told apart; the pieces of more join the last.
+const maxCalls = 1024
+
+func (t *choiceText) call(p dialect.Piece) {
+	at := slices.IndexFunc(t.calls, func(c callText) bool { return c.index == p.Call })
+	if at < 0 && len(t.calls) == maxCalls {
+		at = maxCalls - 1
+	}
+	if at < 0 {
+		at = len(t.calls)
+		t.calls = append(t.calls, callText{index: p.Call})
+	}
+	t.calls[at].text = append(t.calls[at].text, p.Text...)
+}
+
+// tools are the tool calls in order of their index, a line each.
+func (t *choiceText) tools() string {
+	slices.SortStableFunc(t.calls, func(a, b callText) int { return int(a.index) - int(b.index) })
+	lines := make([]string, len(t.calls))
+	for i, c := range t.calls {
+		lines[i] = string(c.text)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // chunk takes the bytes of one read. It reports whether the stream is over by
@@ -289,9 +329,17 @@ func (x *flight) output() *tape.Output {
 	}
 	out := &tape.Output{SHA256: hex.EncodeToString(sum.Sum(nil))}
 	if x.e.cfg.Output == OutputFull {
-		out.Text, out.Reasoning, out.Tools = x.part(tape.KindContent), x.part(tape.KindReasoning), x.part(tape.KindTool)
+		out.Text, out.Reasoning, out.Tools = x.part(tape.KindContent), x.part(tape.KindReasoning), x.tools()
 	}
 	return out
+}
+
+func (x *flight) tools() string {
+	texts := make([]string, len(x.texts))
+	for i := range x.texts {
+		texts[i] = x.texts[i].tools()
+	}
+	return strings.Trim(strings.Join(texts, between), between)
 }
 
 func (x *flight) part(kind byte) string {

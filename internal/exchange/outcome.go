@@ -34,6 +34,7 @@ const (
 	FlagNotStreamed = "not_streamed" // a one-shot answer although a stream was asked for
 	FlagBuffered    = "buffered"     // the token events came in bursts
 	FlagRefusal     = "refusal"      // the model refused
+	FlagCompressed  = "compressed"   // a content coding was taken off although none was asked for
 )
 
 // A response is called buffered when it has at least this many gaps between
@@ -100,11 +101,12 @@ var errBodyTime = errors.New("the body of the error answer did not come in time"
 func (e *Exchanger) refused(resp *client.Response, w *watch, x *flight) verdict {
 	timer := w.clock.AfterFunc(errorBodyTime, func() { w.cancel(errBodyTime) })
 	defer timer.Stop()
+	body := x.open(resp)
 	for len(x.head) < headBytes {
-		n, err := resp.Body.Read(x.buf[:headBytes-len(x.head)])
+		n, err := body.Read(x.buf[:headBytes-len(x.head)])
 		x.head = append(x.head, x.buf[:n]...)
 		x.bytes += int64(n)
-		x.reads += int64(len(resp.Body.Marks()))
+		x.reads += int64(len(body.Marks()))
 		if err != nil {
 			break
 		}
@@ -113,10 +115,10 @@ func (e *Exchanger) refused(resp *client.Response, w *watch, x *flight) verdict 
 	status := strings.TrimSpace(fmt.Sprintf("%d %s", resp.Status, http.StatusText(resp.Status)))
 	if to := resp.Header.Get("Location"); resp.Status/100 == 3 && to != "" {
 		v.outcome = tape.OutcomeRedirect
-		v.message = fmt.Sprintf("POST %s was answered %s to %s: redirects are not followed, give that address as target.url", e.cfg.URL, status, e.absolute(to))
+		v.message = fmt.Sprintf("POST %s was answered %s to %s: redirects are not followed, give that address as target.url", x.where(resp), status, x.absolute(to))
 		return v
 	}
-	v.message = "POST " + e.cfg.URL + " was answered " + status
+	v.message = "POST " + x.where(resp) + " was answered " + status
 	if after := resp.Header.Get("Retry-After"); after != "" {
 		v.message += " (Retry-After: " + after + ")"
 	}
@@ -129,8 +131,16 @@ func (e *Exchanger) refused(resp *client.Response, w *watch, x *flight) verdict 
 	return v
 }
 
-func (e *Exchanger) absolute(location string) string {
-	base, err := url.Parse(e.cfg.URL)
+// where is the request's URL, for messages, with the proxy that it went through.
+func (x *flight) where(resp *client.Response) string {
+	if resp.Proxy == "" {
+		return x.url
+	}
+	return x.url + " through the proxy " + resp.Proxy
+}
+
+func (x *flight) absolute(location string) string {
+	base, err := url.Parse(x.url)
 	if err != nil {
 		return location
 	}
@@ -181,14 +191,18 @@ func (x *flight) judge(resp *client.Response) verdict {
 		return v
 	case f.Err != nil:
 		return e.serverError(f.Err)
-	case f.Finish == "abort", f.Finish == "aborted", f.Finish == "error":
+	case f.Finish == "abort", f.Finish == "aborted", f.Finish == "error", f.Finish == "cancelled":
 		return verdict{outcome: tape.OutcomeAborted, message: fmt.Sprintf("the server gave up: finish reason %q after %d token events", f.Finish, x.tokens)}
 	}
 	output := f.HasOutput || x.tokens > 0
 	if f.Finish == "content_filter" && !output {
 		return verdict{outcome: tape.OutcomeFiltered, message: "a content filter held back the whole answer"}
 	}
-	if !f.Whole && !f.Done && !f.EndIsDone && (f.Finish == "" || f.Ended < f.Choices) {
+	open := f.Finish == "" || f.Ended < f.Choices
+	if f.EndIsDone { // the end of the body is enough, unless it cuts an event
+		open = x.event.Partial() > 0
+	}
+	if open && !f.Whole && !f.Done {
 		v := verdict{outcome: tape.OutcomeTruncated}
 		switch {
 		case x.bytes == 0:
@@ -233,7 +247,7 @@ func (x *flight) notStream(resp *client.Response) verdict {
 	what := "no answer of " + x.e.cfg.Dialect.Name()
 	return verdict{
 		outcome: tape.OutcomeNotStream,
-		message: fmt.Sprintf("POST %s was answered %d with %s (%s): %s", x.e.cfg.URL, resp.Status, what, kind, x.e.quote(x.head)),
+		message: fmt.Sprintf("POST %s was answered %d with %s (%s): %s", x.where(resp), resp.Status, what, kind, x.e.quote(x.head)),
 	}
 }
 

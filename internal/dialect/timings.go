@@ -1,0 +1,50 @@
+package dialect
+
+import "tokentape/tape"
+
+// timings reads the object of that name that llama.cpp adds to its answers, of
+// any API. Counts of tokens fill in what no usage object said; the times are
+// what the server says of itself and stay apart: 1 token in 0.028 ms is no rate
+// that a client saw.
+func (c *core) timings(t value) {
+	if !t.is('{') {
+		return
+	}
+	cached, prompt, output, drafted, accepted := Unknown, Unknown, Unknown, Unknown, Unknown
+	for m := t.members(); m.next(); {
+		switch string(m.key) {
+		case "cache_n":
+			cached = m.val.count()
+		case "prompt_n": // without the cached ones
+			prompt = m.val.count()
+		case "predicted_n":
+			output = m.val.count()
+		case "draft_n":
+			drafted = m.val.count()
+		case "draft_n_accepted":
+			accepted = m.val.count()
+		case "prompt_ms":
+			c.state("prompt_ms", m.val.number())
+		case "predicted_ms":
+			c.state("predicted_ms", m.val.number())
+		}
+	}
+	if c.facts.Cached == Unknown {
+		c.facts.Cached = cached
+	}
+	if cached != Unknown && prompt != Unknown {
+		c.input(cached+prompt, tape.SourceEngine)
+	}
+	c.output(output, tape.SourceEngine)
+	c.drafts(accepted, drafted)
+}
+
+// drafts takes the counts of speculation: tokens that were proposed, and how
+// many of them were accepted.
+func (c *core) drafts(accepted, proposed int64) {
+	if accepted != Unknown && proposed >= accepted {
+		c.facts.Accepted, c.facts.Rejected = accepted, proposed-accepted
+	} else {
+		set(&c.facts.Accepted, accepted)
+	}
+}
