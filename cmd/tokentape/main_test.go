@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -124,7 +125,9 @@ func cmdPage(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("URL", srv.URL)
 }
 
-// exits CODE COMMAND ARGS…: the command ends with that exit code.
+// exits CODE COMMAND ARGS…: the command ends with that exit code. "0|5" is for a
+// run whose load is worked off as it should be: whether it is fit for use depends
+// on how busy the machine of the test is.
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	err := ts.Exec(args[1], args[2:]...)
 	code := 0
@@ -135,7 +138,7 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%v", err)
 		}
 	}
-	if fmt.Sprint(code) != args[0] {
+	if !slices.Contains(strings.Split(args[0], "|"), fmt.Sprint(code)) {
 		ts.Fatalf("exit code %d, want %s", code, args[0])
 	}
 }
