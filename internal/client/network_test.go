@@ -187,7 +187,7 @@ func TestResolver(t *testing.T) {
 				r.Once, r.Spread = tt.once, tt.spread
 				c := New(Config{Clock: clock.New(), Dial: dial, Resolver: r, MaxIdle: 8, RenewAfter: tt.renew, Connect: time.Second})
 				t.Cleanup(func() { c.Close(); stop(); time.Sleep(time.Second) }) // dials that nobody waits for any more end
-				if tt.once { // as a run does, before its first request
+				if tt.once {                                                     // as a run does, before its first request
 					if addrs, err := r.Resolve(t.Context(), "sim.test"); len(addrs) != 4 || err != nil {
 						t.Fatal(addrs, err)
 					}
