@@ -1,0 +1,192 @@
+package tokenizer
+
+import (
+	"errors"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/dlclark/regexp2/v2"
+)
+
+func isWhite(r rune) bool { return unicode.IsSpace(r) }
+
+// regex compiles a pattern of the reference's engine (Oniguruma, Ruby syntax) for
+// an engine with .NET syntax. What cannot be carried over is refused. Character
+// classes such as \p{L} are Go's (Unicode 15.0; the reference: 16.0).
+func regex(pattern string) (matcher, error) {
+	p, err := translate(pattern)
+	if err != nil {
+		return nil, err
+	}
+	re, err := regexp2.Compile(p, regexp2.Multiline, regexp2.OptionMaxBacktrackingStackSize(-1))
+	if err != nil {
+		return nil, err
+	}
+	return func(s string, out []span) []span {
+		rs := []rune(s)
+		rune0, byte0 := 0, 0 // the same place, in characters and in bytes
+		// The engine fails on time-outs and stack limits alone; neither is set.
+		_ = re.FindRunesMatches(rs, 0, func(m regexp2.MatchView) bool {
+			at := func(r int) int {
+				for ; rune0 < r; rune0++ {
+					byte0 += utf8.RuneLen(rs[rune0])
+				}
+				return byte0
+			}
+			i, n, _ := m.GroupRange(0)
+			a := at(i)
+			out = append(out, span{a, at(i + n)})
+			return true
+		})
+		return out
+	}, nil
+}
+
+// wordClass is \w of the reference, as members of a character class.
+const wordClass = `\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}` + "\u24B6-\u24E9\U0001F130-\U0001F149\U0001F150-\U0001F169\U0001F170-\U0001F189"
+
+// translate rewrites what the two syntaxes spell differently: \w, \h, possessive
+// quantifiers on what cannot give back, and class intersections [a&&[^b]].
+func translate(p string) (string, error) {
+	var b strings.Builder
+	for i := 0; i < len(p); {
+		switch {
+		case p[i] == '\\' && i+1 < len(p):
+			t, n, err := escape(p[i:], false)
+			if err != nil {
+				return "", err
+			}
+			b.WriteString(t)
+			i += n
+		case p[i] == '[':
+			t, n, err := charClass(p[i:])
+			if err != nil {
+				return "", err
+			}
+			b.WriteString(t)
+			i += n
+		case strings.HasPrefix(p[i:], "(?") && strings.ContainsAny(flags(p[i+2:]), "mx"):
+			return "", errors.New("the flags m and x are not supported")
+		case i > 0 && p[i] == '+' && (p[i-1] == '+' || p[i-1] == '*' || p[i-1] == '?' || p[i-1] == '}') && (i < 2 || p[i-2] != '\\'):
+			return "", errors.New("possessive quantifiers are not supported")
+		default:
+			b.WriteByte(p[i])
+			i++
+		}
+	}
+	return b.String(), nil
+}
+
+// flags are the letters of (?flags) and (?flags:…).
+func flags(s string) string {
+	n := strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && r != '-' })
+	if n < 0 || s[n] != ':' && s[n] != ')' {
+		return ""
+	}
+	return s[:n]
+}
+
+// escape translates the escape that s starts with.
+func escape(s string, inClass bool) (out string, n int, err error) {
+	switch s[1] {
+	case 'w':
+		if inClass {
+			return wordClass, 2, nil
+		}
+		return "[" + wordClass + "]", 2, nil
+	case 'W':
+		if inClass {
+			return "", 0, errors.New(`\W inside a class is not supported`)
+		}
+		return "[^" + wordClass + "]", 2, nil
+	case 'h':
+		if inClass {
+			return "0-9a-fA-F", 2, nil
+		}
+		return "[0-9a-fA-F]", 2, nil
+	case 'H', 'R', 'X', 'K', 'G', 'g', 'y', 'Y', 'O', 'N':
+		return "", 0, errors.New(`\` + s[1:2] + " is not supported")
+	case 'b', 'B':
+		if !inClass {
+			return "", 0, errors.New(`\` + s[1:2] + " is not supported")
+		}
+	case 'x':
+		if strings.HasPrefix(s, `\x{`) {
+			var r rune
+			end := strings.IndexByte(s, '}')
+			if end < 0 {
+				return "", 0, errors.New(`\x{ without }`)
+			}
+			for _, c := range strings.ToLower(s[3:end]) {
+				d := strings.IndexRune("0123456789abcdef", c)
+				if d < 0 || r > 0x10FFFF {
+					return "", 0, errors.New("bad " + s[:end+1])
+				}
+				r = r<<4 | rune(d)
+			}
+			return regexp2.Escape(string(r)), end + 1, nil
+		}
+	case 'p', 'P':
+		if strings.HasPrefix(s[2:], "{^") {
+			return "", 0, errors.New(`\p{^…} is not supported`)
+		}
+	case 's', 'S', 'd', 'D':
+	}
+	_, n = utf8.DecodeRuneInString(s[1:])
+	return s[:1+n], 1 + n, nil
+}
+
+// charClass translates the class that s starts with. [a&&[^b]] becomes
+// (?![b])[a], [a&&[b]] becomes (?=[b])[a].
+func charClass(s string) (out string, n int, err error) {
+	var b strings.Builder
+	b.WriteByte('[')
+	look := ""
+	i := 1
+	if i < len(s) && s[i] == '^' {
+		b.WriteByte('^')
+		i++
+	}
+	for first := true; i < len(s); first = false {
+		switch {
+		case s[i] == ']' && !first:
+			b.WriteByte(']')
+			return look + b.String(), i + 1, nil
+		case s[i] == '\\' && i+1 < len(s):
+			t, n, err := escape(s[i:], true)
+			if err != nil {
+				return "", 0, err
+			}
+			b.WriteString(t)
+			i += n
+		case strings.HasPrefix(s[i:], "&&["):
+			if s[1] == '^' {
+				return "", 0, errors.New("an intersection in a negated class is not supported")
+			}
+			t, n, err := charClass(s[i+2:])
+			if err != nil {
+				return "", 0, err
+			}
+			if !strings.HasPrefix(t, "[") || i+2+n >= len(s) || s[i+2+n] != ']' {
+				return "", 0, errors.New("nested intersections are not supported")
+			}
+			if rest, negated := strings.CutPrefix(t, "[^"); negated {
+				look = "(?![" + rest + ")"
+			} else {
+				look = "(?=" + t + ")"
+			}
+			i += 2 + n
+		case strings.HasPrefix(s[i:], "&&"):
+			return "", 0, errors.New("this class intersection is not supported")
+		case strings.HasPrefix(s[i:], "[:"):
+			return "", 0, errors.New("POSIX classes are not supported")
+		case s[i] == '[':
+			return "", 0, errors.New("nested classes are not supported")
+		default:
+			b.WriteByte(s[i])
+			i++
+		}
+	}
+	return "", 0, errors.New("a class without its ]")
+}
