@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -36,6 +37,7 @@ type answer struct {
 
 	t       Truth
 	stamped int // events of t that have their write stamps
+	wire    wire
 }
 
 // eventsPerWrite bounds what one write carries when a connection has fallen far
@@ -74,9 +76,15 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, chat bool) {
 		a.refuse(badRequest("%s: %v", FaultHeader, err))
 		return
 	}
+	if a.misdirect() {
+		return
+	}
 	if a.happens(FaultStatus) {
 		a.play()
 		code := a.f.code(http.StatusServiceUnavailable)
+		if a.f.For > 0 {
+			w.Header().Set("Retry-After", strconv.FormatFloat(math.Ceil(a.f.For.Seconds()), 'f', -1, 64))
+		}
 		if a.f.Body != "" {
 			a.t.Status = code
 			w.Header().Set("Content-Type", http.DetectContentType([]byte(a.f.Body)))
@@ -93,6 +101,10 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, chat bool) {
 		return
 	}
 	a.g, a.t.Stream, a.t.PromptTokens = g, g.stream, g.req.Prompt.Tokens
+	if a.f != nil && a.f.Kind.info().Stream && !g.stream {
+		a.f = nil
+	}
+	a.beforeAnswer()
 	if a.happens(FaultDelay) && !a.pause() {
 		return
 	}
@@ -101,7 +113,7 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, chat bool) {
 	a.enc = newEncoder(&s.o, g, a.st, a.t.ID, s.clk.Wall().Unix())
 	a.t.Arrived = s.clk.Machine(a.st.Arrival)
 	a.t.Status = http.StatusOK
-	if g.stream {
+	if g.stream && !a.happens(FaultOneShot) {
 		err = a.serveStream()
 	} else {
 		err = a.serveWhole()
@@ -178,10 +190,10 @@ func (a *answer) note(ev sim.Event) {
 // flush hands everything to the connection in one write.
 func (a *answer) flush() error {
 	start := a.s.now()
-	_, err := a.w.Write(a.buf)
-	if err == nil {
-		err = a.rc.Flush()
+	if a.f != nil && a.distort() {
+		return nil // kept back
 	}
+	err := a.write(a.buf)
 	a.buf = a.buf[:0]
 	if err != nil {
 		return err
@@ -194,12 +206,25 @@ func (a *answer) flush() error {
 	return nil
 }
 
+// write hands b to the connection.
+func (a *answer) write(b []byte) error {
+	_, err := a.w.Write(b)
+	if err == nil {
+		err = a.rc.Flush()
+	}
+	return err
+}
+
 func (a *answer) serveStream() error {
-	h := a.w.Header()
-	h.Set("Content-Type", "text/event-stream; charset=utf-8")
-	if a.s.o.EarlyHeader || a.s.o.RoleChunk == RoleEarly {
+	a.contentType("text/event-stream; charset=utf-8")
+	role := a.s.o.RoleChunk
+	if a.happens(FaultRoleEarly) {
+		a.play()
+		role = RoleEarly
+	}
+	if a.s.o.EarlyHeader || role == RoleEarly {
 		a.w.WriteHeader(http.StatusOK)
-		if a.g.chat && a.s.o.RoleChunk == RoleEarly {
+		if a.g.chat && role == RoleEarly {
 			a.buf = a.enc.role(a.buf)
 		}
 		if err := a.flush(); err != nil {
@@ -208,18 +233,20 @@ func (a *answer) serveStream() error {
 	}
 	for sent := int64(0); sent < a.st.Len; {
 		var err error
-		if a.events, err = a.st.Next(a.ctx, a.events[:0]); err != nil {
+		if a.events, err = a.next(sent); err != nil {
 			return err
 		}
 		for i, ev := range a.events {
 			if err := a.interrupt(sent); err != nil {
 				return err
 			}
-			if sent == 0 && a.g.chat && a.s.o.RoleChunk == RoleToken {
+			if sent == 0 && a.g.chat && role == RoleToken {
 				a.buf = a.enc.role(a.buf)
 			}
-			a.buf = a.enc.tokens(a.buf, sent, int64(ev.N))
-			a.note(ev)
+			if !a.wire.mute {
+				a.buf = a.enc.tokens(a.buf, sent, int64(ev.N))
+				a.note(ev)
+			}
 			if sent += int64(ev.N); sent == a.st.Len {
 				return a.finish()
 			}
@@ -247,11 +274,13 @@ func (a *answer) finish() error {
 		a.play()
 		done = false
 	}
-	a.buf = a.enc.end(a.buf, usage, done)
-	if len(a.buf) == 0 {
-		return nil
+	a.buf = a.ending(a.buf, usage, done)
+	if a.wire.last = true; len(a.buf) > 0 || a.f != nil {
+		if err := a.flush(); err != nil {
+			return err
+		}
 	}
-	return a.flush()
+	return a.afterDone()
 }
 
 // interrupt plays a fault that is due once sent tokens have been handed over.
@@ -259,8 +288,11 @@ func (a *answer) interrupt(sent int64) error {
 	if a.f == nil || a.played || sent < a.f.After {
 		return nil
 	}
+	if a.insert() {
+		return nil
+	}
 	switch a.f.Kind {
-	case FaultCut, FaultReset, FaultStall, FaultErrorEvent:
+	case FaultCut, FaultReset, FaultStall, FaultErrorEvent, FaultHang:
 	default:
 		return nil
 	}
@@ -283,6 +315,9 @@ func (a *answer) interrupt(sent int64) error {
 			return context.Cause(a.ctx)
 		}
 		return nil
+	}
+	if a.f.Kind == FaultHang {
+		return a.hang()
 	}
 	a.hangUp()
 	return errPlayed
@@ -335,9 +370,8 @@ func (a *answer) serveWhole() error {
 		usage = false
 	}
 	a.buf = a.enc.whole(a.buf, usage)
-	h := a.w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(a.buf)))
+	a.contentType("application/json")
+	a.w.Header().Set("Content-Length", strconv.Itoa(len(a.buf)))
 	if a.happens(FaultCut) || a.happens(FaultReset) {
 		a.buf = a.buf[:len(a.buf)/2]
 		if err := a.flush(); err != nil {

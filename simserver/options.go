@@ -54,6 +54,8 @@ type Options struct {
 	Faults  []Fault       `json:"faults"`   // by their shares; at most one a request
 	FaultAt map[int]Fault `json:"fault_at"` // by number of the generation request, from 0; wins over Faults
 
+	Scripts []Script `json:"scripts"` // timelines that answer every generation request instead of the engine
+
 	OnTruth func(Truth) `json:"-"` // called once a generation request, from its goroutine, before the response ends
 	Trace   io.Writer   `json:"-"` // gets each Truth as a JSON line, unbuffered; writes are serialised
 	Keep    int         `json:"-"` // newest truths that Server.Trace returns
@@ -122,6 +124,14 @@ func (o *Options) Validate() error {
 	for n, f := range o.FaultAt {
 		if err := f.validate(); err != nil {
 			return fmt.Errorf("simulated server: fault at request %d: %w", n, err)
+		}
+	}
+	if len(o.Scripts) > 0 {
+		if len(o.Faults)+len(o.FaultAt) > 0 {
+			return fmt.Errorf("simulated server: a script says all of an answer: faults and scripts cannot go together")
+		}
+		if _, err := o.rotation(); err != nil {
+			return fmt.Errorf("simulated server: %w", err)
 		}
 	}
 	return nil

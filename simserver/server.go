@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"tokentape/internal/sim"
+	"tokentape/internal/wirecase"
 )
 
 // Server is the simulated server. It is safe for concurrent use; several
@@ -20,8 +21,12 @@ type Server struct {
 	number  atomic.Int64 // generation requests so far
 	handler sync.WaitGroup
 
+	raw    *wirecase.Server   // plays scripts; nil: none
+	script *wirecase.Rotation // nil: none
+
 	mu     sync.Mutex
 	closed bool
+	gone   chan struct{} // closed by Close
 	seen   map[string]int64
 }
 
@@ -40,10 +45,17 @@ func NewWithClock(o Options, clk *sim.Clock) *Server {
 	if err != nil {
 		panic(err) // Validate covers it
 	}
-	return &Server{
-		o: o, clk: clk, engine: engine, seen: map[string]int64{},
+	s := &Server{
+		o: o, clk: clk, engine: engine, seen: map[string]int64{}, gone: make(chan struct{}),
 		truths: truths{keep: o.Keep, out: o.Trace, on: o.OnTruth},
 	}
+	if len(o.Scripts) > 0 {
+		if s.script, err = o.rotation(); err != nil {
+			panic(err)
+		}
+		s.raw = &wirecase.Server{Clock: clk, Pick: s.pickScript, Other: s}
+	}
+	return s
 }
 
 // Close stops the engine, breaks off answers under way and waits for their
@@ -52,9 +64,15 @@ func NewWithClock(o Options, clk *sim.Clock) *Server {
 // of writing the trace.
 func (s *Server) Close() error {
 	s.mu.Lock()
+	if !s.closed {
+		close(s.gone)
+	}
 	s.closed = true
 	s.mu.Unlock()
 	s.engine.Close()
+	if s.raw != nil {
+		s.raw.Close()
+	}
 	s.handler.Wait()
 	s.truths.mu.Lock()
 	defer s.truths.mu.Unlock()
@@ -82,17 +100,30 @@ func (s *Server) Seen() map[string]int64 {
 func (s *Server) Stats() sim.Stats { return s.engine.Stats() }
 
 func (s *Server) enter(r *http.Request) bool {
-	key := r.URL.Path
+	if !s.scripted(r) { // those are counted one by one as they are read
+		s.count(r.URL.Path)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.handler.Add(1)
+	}
+	return !s.closed
+}
+
+func (s *Server) count(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.seen[key]; !ok && len(s.seen) >= 1000 {
 		key = "other"
 	}
 	s.seen[key]++
-	if !s.closed {
-		s.handler.Add(1)
-	}
-	return !s.closed
+}
+
+// allowed reports whether the request has the API key, where it needs one.
+func (s *Server) allowed(r *http.Request) bool {
+	open := strings.HasPrefix(r.URL.Path, "/health") || strings.HasPrefix(r.URL.Path, "/metrics")
+	return s.o.APIKey == "" || open || r.Header.Get("Authorization") == "Bearer "+s.o.APIKey
 }
 
 // ServeHTTP answers one request.
@@ -104,9 +135,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.handler.Done()
 	h := w.Header()
 	h.Set("Server", "uvicorn")
-	open := strings.HasPrefix(r.URL.Path, "/health") || strings.HasPrefix(r.URL.Path, "/metrics")
-	if s.o.APIKey != "" && !open && r.Header.Get("Authorization") != "Bearer "+s.o.APIKey {
+	if !s.allowed(r) {
 		writeJSON(w, http.StatusUnauthorized, map[string]string{"error": "Unauthorized"})
+		return
+	}
+	if s.scripted(r) {
+		s.playScript(w, r)
 		return
 	}
 	method := http.MethodGet

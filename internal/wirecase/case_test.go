@@ -135,7 +135,7 @@ func (r *rig) exchanger(c *client.Client, q *wirecase.Request) (*exchange.Exchan
 	if name == "" {
 		name = "openai-chat"
 	}
-	d, err := dialect.Get(name)
+	d, err := dialect.New(name, dialect.Setup{Model: "m", Stream: !q.NoStream})
 	if err != nil {
 		return nil, err
 	}
