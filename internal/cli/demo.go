@@ -46,8 +46,8 @@ var demoSteps = []demoStep{
 		[]string{"load.requests=1", "workload.output_tokens=32"}},
 	{"four", "four requests, at most two in flight, one offered per second",
 		[]string{"load.requests=4", "load.concurrency=2", "load.rate=2", "workload.output_tokens=32"}},
-	{"load", "a load: 200 requests, at most 16 in flight, 20 offered per second; the server saturates, so the cap holds some back",
-		[]string{"load.requests=200", "load.concurrency=16", "load.rate=20", "load.arrivals=poisson", "workload.output_tokens=64"}},
+	{"load", "a load: 200 requests, at most 16 in flight, 20 offered per second: the cap holds some back",
+		[]string{"load.requests=200", "load.concurrency=16", "load.rate=20", "load.arrivals=poisson", "load.conditioned=true", "workload.output_tokens=64"}},
 }
 
 func (a *app) demo(ctx context.Context, out string) error {
