@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -357,7 +358,7 @@ func (d *decoder) scalar(sc scalar, at place, v reflect.Value, path string) {
 	text := sc.text
 	shown := clip(d.shown(sc, path))
 	if v.Kind() == reflect.String {
-		if sc.plain && !sc.flag && !sc.variable && sc.kind != ast.StringType {
+		if sc.plain && !sc.flag && !sc.variable && sc.kind != ast.StringType && !slices.Contains(choices()[path], text) {
 			hint = fmt.Sprintf("write %q in quotes", shown)
 			bad("text is needed, not %s", shown)
 			return

@@ -34,7 +34,7 @@ func FindAPI(name string) (API, bool) {
 func Default() *Spec {
 	return &Spec{
 		Name:   "run",
-		Target: Target{API: "openai-chat"},
+		Target: Target{API: "openai-chat", HTTP: "1.1", Resolve: "per_connection"},
 		Workload: Workload{
 			Dataset:  Dataset{Format: "auto"},
 			Template: "{question}",

@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -40,10 +41,7 @@ func (s *Spec) withoutEffect() []noEffect {
 	api, known := FindAPI(s.Target.API)
 	idle(known && !api.Chat, "workload.system", s.Target.API+" has no place for a system message", "put it into workload.template, or use a chat API")
 
-	plainHTTP := s.Target.URL != "" && !isHTTPS(s.Target.URL)
-	idle(plainHTTP, "target.insecure", "target.url is not https", "remove it, or use https://")
-	idle(plainHTTP, "target.ca_file", "target.url is not https", "remove it, or use https://")
-	idle(!plainHTTP && s.Target.Insecure, "target.ca_file", "target.insecure checks no certificate", "keep one of the two")
+	s.networkEffect(idle)
 
 	l := s.Load
 	open := l.Rate > 0
@@ -81,6 +79,7 @@ func (s *Spec) checkTogether() []Issue {
 		}
 	}
 	c.credentials()
+	c.plainHTTP2()
 	c.ramp()
 	c.bounds()
 	return c.issues
@@ -93,8 +92,11 @@ func isOff(s *Spec, path string) bool {
 		return !s.Load.Conditioned
 	case "target.insecure":
 		return !s.Target.Insecure
-	case "target.ca_file":
-		return s.Target.CAFile == ""
+	case "target.ca_file", "target.cert_file", "target.key_file", "target.server_name", "target.proxy", "target.spread", "target.renew_after":
+		v, _ := reach(reflect.ValueOf(s).Elem(), path)
+		return v.IsZero()
+	case "target.resolve":
+		return s.Target.Resolve == Default().Target.Resolve
 	case "workload.system":
 		return s.Workload.System == ""
 	case "load.tail":

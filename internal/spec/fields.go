@@ -15,6 +15,8 @@ func choices() map[string][]string {
 	}
 	return map[string][]string{
 		"target.api":      apis,
+		"target.http":     {"1.1", "2"},
+		"target.resolve":  {"per_connection", "once"},
 		"workload.repeat": {"none", "cycle"},
 		"workload.order":  {"file", "shuffle"},
 		"load.arrivals":   {"constant", "poisson", "gamma"},

@@ -131,6 +131,11 @@ func enum(all []string) []any {
 	for i, v := range all {
 		out[i] = v
 	}
+	for _, v := range all {
+		if f, ok := parseFloat(v); ok { // YAML's 1.1 without quotes
+			out = append(out, f)
+		}
+	}
 	return out
 }
 

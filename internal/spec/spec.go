@@ -21,8 +21,10 @@ type Spec struct {
 
 // Target is the server.
 type Target struct {
-	// HOST:PORT, http(s)://HOST[:PORT][/PREFIX], that with /v1, or the full endpoint.
+	// HOST:PORT, http(s)://HOST[:PORT][/PREFIX], that with /v1, or the full endpoint; unix:///SOCKET[:/PREFIX].
 	URL string `json:"url"`
+	// Several of them, instead of url: requests take them in turn.
+	URLs []string `json:"urls"`
 	// What the server speaks: openai-chat, openai-completions.
 	API string `json:"api"`
 	// Model id of every request; empty: the only id of /v1/models.
@@ -37,6 +39,22 @@ type Target struct {
 	Insecure bool `json:"insecure"`
 	// PEM file with the certificate authorities to trust.
 	CAFile string `json:"ca_file"`
+	// PEM file with the client's own certificate, for a server that asks for one.
+	CertFile string `json:"cert_file"`
+	// PEM file with the key of that certificate.
+	KeyFile string `json:"key_file"`
+	// Name that the server's certificate must carry, when it is not the URL's host.
+	ServerName string `json:"server_name"`
+	// Version of HTTP, spoken or refused: over TLS 2 is agreed on by ALPN, else it is spoken with prior knowledge.
+	HTTP string `json:"http"`
+	// http://HOST:PORT that requests go through, or environment for HTTP_PROXY and its kin; left out: none.
+	Proxy string `json:"proxy"`
+	// When names are looked up: once before the run, or for each connection.
+	Resolve string `json:"resolve"`
+	// Give connections all addresses of the name in turn, instead of the first that answers.
+	Spread bool `json:"spread"`
+	// Close a connection after so many requests; 0: never.
+	RenewAfter int64 `json:"renew_after"`
 }
 
 // Workload is what is asked.

@@ -43,22 +43,30 @@ var foreignEndpoints = []string{"/responses", "/embeddings", "/messages", "/mode
 // scheme (http when missing), host, optional port, optional path prefix; a path
 // that ends in the endpoint of the API (apiPath, as Dialect.Path gives it) or in
 // a version such as /v1 names the API root, any other path is a prefix to which
-// /v1 is added. The strings are notes for the user. Errors carry the corrected
-// form and never the userinfo.
+// /v1 is added. For a unix socket (unix:///SOCKET:/PREFIX) the same holds of what
+// follows the first ":/" of its path. The strings are notes for the user. Errors
+// carry the corrected form and never the userinfo.
 func ResolveURL(raw, apiPath string) (Base, []string, error) {
-	u, notes, err := parseServer(raw)
+	var notes []string
+	origin, prefix, err := parseUnix(raw)
+	if err == nil && origin == "" {
+		var u *url.URL
+		if u, notes, err = parseServer(raw); err == nil {
+			origin, prefix = originOf(u), u.EscapedPath()
+		}
+	}
 	if err != nil {
 		return Base{}, nil, err
 	}
-	prefix := cleanPath(u.EscapedPath())
+	prefix = cleanPath(prefix)
 	if strings.Contains(prefix+"/", "/v1/v1/") {
-		return Base{}, nil, fmt.Errorf("%s has /v1 twice; use %s", maskURL(raw), maskURL(origin(u))+strings.Replace(prefix, "/v1/v1", "/v1", 1))
+		return Base{}, nil, fmt.Errorf("%s has /v1 twice; use %s", maskURL(raw), maskURL(origin)+strings.Replace(prefix, "/v1/v1", "/v1", 1))
 	}
 	tail, versioned := strings.CutPrefix(apiPath, "/v1/")
 	tail = "/" + strings.TrimPrefix(tail, "/")
 
 	if end, owner := endpointOf(prefix); end != "" && end != tail {
-		root := maskURL(origin(u)) + strings.TrimSuffix(prefix, end)
+		root := maskURL(origin) + strings.TrimSuffix(prefix, end)
 		if owner == "" {
 			return Base{}, nil, fmt.Errorf("%s ends in %s, which is not the endpoint of %s (%s); use %s",
 				maskURL(raw), end, apiNamed(apiPath), apiPath, root)
@@ -81,7 +89,39 @@ func ResolveURL(raw, apiPath string) (Base, []string, error) {
 	default:
 		bare += "/v1"
 	}
-	return Base{Root: origin(u) + root, API: origin(u) + bare}, notes, nil
+	return Base{Root: origin + root, API: origin + bare}, notes, nil
+}
+
+// parseUnix takes a unix socket's URL apart: origin is "unix:///SOCKET:", prefix the
+// path of the requests under it; both are empty for any other URL. Three spellings
+// are known: unix:///SOCKET:/PREFIX, http+unix:///SOCKET:/PREFIX, and
+// http+unix://%2FSOCKET/PREFIX with the socket's slashes escaped.
+func parseUnix(raw string) (origin, prefix string, err error) {
+	raw = strings.TrimSpace(raw)
+	m := schemePrefix.FindStringSubmatch(raw)
+	if m == nil {
+		return "", "", nil
+	}
+	scheme, rest := strings.ToLower(m[1]), raw[len(m[0]):]
+	if scheme != "unix" && scheme != "http+unix" {
+		return "", "", nil
+	}
+	const use = "; use unix:///run/server.sock"
+	socket, prefix, _ := strings.Cut(rest, ":/")
+	if host, path, _ := strings.Cut(rest, "/"); host != "" {
+		if socket, err = url.PathUnescape(host); err != nil || !strings.HasPrefix(socket, "/") {
+			return "", "", fmt.Errorf("%s: the path of a socket begins with a slash%s", maskURL(raw), use)
+		}
+		prefix = path
+	}
+	if socket = strings.TrimSuffix(socket, ":"); socket == "" || socket == "/" {
+		return "", "", fmt.Errorf("%s: no socket%s", raw, use)
+	}
+	u := url.URL{Scheme: "unix", Path: socket}
+	if strings.ContainsAny(rest, "?#") {
+		return "", "", fmt.Errorf("%s: no ? or # can follow a socket; leave it out", raw)
+	}
+	return u.String() + ":", "/" + prefix, nil
 }
 
 // parseServer reads scheme, userinfo, host, port and path, and refuses the rest.
@@ -224,7 +264,7 @@ func apiNamed(p string) string {
 	return p
 }
 
-func origin(u *url.URL) string {
+func originOf(u *url.URL) string {
 	o := url.URL{Scheme: u.Scheme, User: u.User, Host: u.Host}
 	return o.String()
 }

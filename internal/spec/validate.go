@@ -83,6 +83,8 @@ func (s *Spec) checkFields() []Issue {
 		empty       bool // "" means not given
 	}{
 		{"target.api", s.Target.API, false},
+		{"target.http", s.Target.HTTP, false},
+		{"target.resolve", s.Target.Resolve, false},
 		{"workload.repeat", s.Workload.Repeat, false},
 		{"workload.order", s.Workload.Order, false},
 		{"load.arrivals", s.Load.Arrivals, false},
@@ -136,16 +138,7 @@ var ownHeaders = []string{"accept-encoding", "connection", "content-length", "co
 
 func (c *checker) target() {
 	t := c.s.Target
-	if t.URL != "" {
-		_, _, err := parseServer(t.URL)
-		if api, ok := FindAPI(t.API); ok && err == nil {
-			_, _, err = ResolveURL(t.URL, api.Path)
-		}
-		if err != nil {
-			message, hint, _ := strings.Cut(err.Error(), "; ")
-			c.bad("target.url", hint, "%s", message)
-		}
-	}
+	c.network()
 	if t.APIKey == mask {
 		c.note("target.api_key", "give the key: api_key: ${API_KEY}, or --set target.api_key=…", "*** is a mask, not a key")
 	}

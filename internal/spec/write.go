@@ -27,6 +27,11 @@ func (s *Spec) Masked() *Spec {
 		m.Target.APIKey = mask
 	}
 	m.Target.URL = maskURL(s.Target.URL)
+	m.Target.Proxy = maskURL(s.Target.Proxy)
+	m.Target.URLs = slices.Clone(s.Target.URLs)
+	for i, raw := range m.Target.URLs {
+		m.Target.URLs[i] = maskURL(raw)
+	}
 	m.Target.Headers = maps.Clone(s.Target.Headers)
 	for name := range m.Target.Headers {
 		if looksSecret(name) {
@@ -95,7 +100,7 @@ func (s *Spec) Secrets() []string {
 			}
 		}
 	}
-	urls := []string{s.Target.URL}
+	urls := append([]string{s.Target.URL, s.Target.Proxy}, s.Target.URLs...)
 	for _, m := range s.Telemetry.Metrics {
 		urls = append(urls, m.URL)
 	}

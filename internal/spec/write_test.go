@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -122,7 +123,20 @@ func drawSpec(t *rapid.T) *Spec {
 	s.Target.URL = rapid.SampledFrom([]string{"", "h:1", "https://h/v1", "http://[::1]:8000"}).Draw(t, "url")
 	s.Target.Model = str.Draw(t, "model")
 	s.Target.Headers = map[string]string{"X-A": rapid.StringMatching(`[ -~]{0,9}`).Draw(t, "header")}
+	if s.Target.URL == "" && rapid.Bool().Draw(t, "several") {
+		s.Target.URLs = []string{"https://a", "b:1", "unix:///run/x.sock:/v1"}
+	}
 	s.Target.Insecure = rapid.Bool().Draw(t, "insecure")
+	s.Target.HTTP = pick("http", "target.http")
+	s.Target.Resolve = pick("resolve", "target.resolve")
+	s.Target.Spread = rapid.Bool().Draw(t, "spread")
+	s.Target.RenewAfter = rapid.Int64Range(0, 9).Draw(t, "renew")
+	if s.Target.HTTP == "1.1" {
+		s.Target.Proxy = rapid.SampledFrom([]string{"", "environment", "http://p:3128", "p:3128"}).Draw(t, "proxy")
+	}
+	if rapid.Bool().Draw(t, "certificate") {
+		s.Target.CertFile, s.Target.KeyFile, s.Target.ServerName = "/c.pem", "/k.pem", "model.example"
+	}
 	s.Workload.Template = "x" + str.Draw(t, "template")
 	s.Workload.System = str.Draw(t, "system")
 	s.Workload.OutputTokens = rapid.Int64Range(0, 9999).Draw(t, "tokens")
@@ -177,10 +191,14 @@ func drawSpec(t *rapid.T) *Spec {
 			s.Load.Conditioned = false
 		case "load.tail":
 			s.Load.Tail = d.Load.Tail
-		case "target.insecure":
-			s.Target.Insecure = false
 		case "seeds.order":
 			s.Seeds.Order = nil
+		default:
+			if strings.HasPrefix(e.path, "target.") {
+				v, _ := reach(reflect.ValueOf(s).Elem(), e.path)
+				def, _ := reach(reflect.ValueOf(d).Elem(), e.path)
+				v.Set(def)
+			}
 		}
 	}
 	return s
