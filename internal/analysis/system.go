@@ -11,7 +11,7 @@ import (
 
 // flow is what a service did over some time.
 type flow struct {
-	requests, output, input, total float64
+	requests, output, input float64
 	// noOutput and noInput are ok requests whose counts are not known.
 	noOutput, noInput, n int64
 }

@@ -38,9 +38,8 @@ type Live struct {
 	Duration int64 // planned end of issuing in nanoseconds; 0: none
 	Quiet    bool
 
-	past  []State // of the last two seconds
-	last  int64   // T of the last plain line
-	wrote bool
+	past []State // of the last two seconds
+	last int64   // T of the last plain line
 }
 
 const (

@@ -316,7 +316,7 @@ func TestWarmupHandsOver(t *testing.T) {
 // When every warm-up fails, the run stops with the cause.
 func TestWarmupsAllFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no memory", 503) })
+		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no memory", http.StatusServiceUnavailable) })
 		sum, _, _ := rig{t: t, clk: clock.New(), handler: h, load: spec.Load{Requests: 100, Concurrency: 2, Warmup: 3}}.run()
 		f := sum.Footer
 		if f.Reason != tape.ReasonWarmup || f.NotIssued < 90 || f.OK != 0 {
@@ -401,7 +401,7 @@ func TestAttempts(t *testing.T) {
 		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if n++; n <= 2 {
 				time.Sleep(time.Second)
-				http.Error(w, "busy", 503)
+				http.Error(w, "busy", http.StatusServiceUnavailable)
 				return
 			}
 			good.ServeHTTP(w, r)

@@ -246,10 +246,6 @@ func TestAnyLoad(t *testing.T) {
 				failed = "requests finished"
 			}
 		})
-		type edge struct {
-			t int64
-			d int
-		}
 		var lastAdmitted int64
 		for i, g := range gens {
 			sum, last := int64(0), int64(-1)

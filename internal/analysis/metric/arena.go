@@ -15,7 +15,6 @@ const chunk = 1 << 20
 type Arena struct {
 	blocks [][]byte
 	bytes  int64
-	choice int
 }
 
 // Bytes is the memory that the events take.
