@@ -12,6 +12,12 @@
 // # What is served
 //
 //	POST /v1/chat/completions, /v1/completions   stream and not, one choice
+//	POST /v1/responses, /v1/messages             OpenAI's responses, Anthropic's messages
+//	POST /generate                               SGLang's own; with inputs: TGI's
+//	POST /generate_stream                        TGI's
+//	POST /api/chat                               Ollama's
+//	POST /completion                             llama.cpp's
+//	POST /v2/models/MODEL/generate[_stream]      Triton's
 //	GET  /v1/models                              with max_model_len
 //	GET  /health, /health_generate, /metrics     without API key, as SGLang
 //	GET  /get_server_info, /server_info, /get_model_info, /model_info

@@ -30,6 +30,9 @@ type answer struct {
 	f   *Fault // nil: none
 	st  *sim.Stream
 	enc *encoder
+	api *native // nil: an OpenAI endpoint
+
+	steps, last int64 // native: engine steps that made tokens, and how many the last made
 
 	buf    []byte
 	events []sim.Event
@@ -46,8 +49,8 @@ const eventsPerWrite = 64
 
 func (s *Server) now() int64 { return s.clk.Machine(s.clk.Now()) }
 
-func (s *Server) generate(w http.ResponseWriter, r *http.Request, chat bool) {
-	a := &answer{s: s, w: w, rc: http.NewResponseController(w), ctx: r.Context(), t: Truth{
+func (s *Server) generate(w http.ResponseWriter, r *http.Request, chat bool, api *native) {
+	a := &answer{s: s, w: w, api: api, rc: http.NewResponseController(w), ctx: r.Context(), t: Truth{
 		ID: r.Header.Get("X-Request-Id"), Path: r.URL.Path,
 		Arrived: -1, Admitted: -1, PrefillDone: -1,
 	}}
@@ -95,7 +98,15 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, chat bool) {
 		a.refuse(&apiError{code, "SimulatedFault", "simulated fault: status " + strconv.Itoa(code)})
 		return
 	}
-	g, bad := s.o.parse(body.Bytes(), chat)
+	var g *generation
+	bad := a.admits()
+	switch {
+	case bad != nil:
+	case api != nil:
+		g, bad = api.parse(&s.o, r, body.Bytes())
+	default:
+		g, bad = s.o.parse(body.Bytes(), chat)
+	}
 	if bad != nil {
 		a.refuse(bad)
 		return
@@ -113,9 +124,12 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, chat bool) {
 	a.enc = newEncoder(&s.o, g, a.st, a.t.ID, s.clk.Wall().Unix())
 	a.t.Arrived = s.clk.Machine(a.st.Arrival)
 	a.t.Status = http.StatusOK
-	if g.stream && !a.happens(FaultOneShot) {
+	switch {
+	case api != nil:
+		err = a.serveNative()
+	case g.stream && !a.happens(FaultOneShot):
 		err = a.serveStream()
-	} else {
+	default:
 		err = a.serveWhole()
 	}
 	switch {
@@ -139,6 +153,10 @@ var errPlayed = errors.New("fault played")
 
 func (a *answer) refuse(e *apiError) {
 	a.t.Status = e.status
+	if a.api != nil {
+		writeBody(a.w, e.status, a.api.fail(e))
+		return
+	}
 	writeError(a.w, e)
 }
 

@@ -48,7 +48,8 @@ type Options struct {
 	AcceptRate     float64 `json:"accept_rate"`      // chance that a drafted token is accepted, 0..1
 	SpecUsage      bool    `json:"spec_usage"`       // completion_tokens_details with accepted and rejected tokens
 
-	RoleChunk Role `json:"role_chunk"`
+	RoleChunk   Role `json:"role_chunk"`
+	Incremental bool `json:"incremental"` // /generate streams only what is new (SGLang: --incremental-streaming-output)
 
 	Seed    uint64        `json:"seed"`     // of lengths, words, acceptance and faults
 	Faults  []Fault       `json:"faults"`   // by their shares; at most one a request

@@ -66,6 +66,8 @@ type generation struct {
 	model           string
 	stream          bool
 	usage, everyUse bool
+	sglang          bool   // at /generate: SGLang's form, not TGI's
+	echo            string // Triton: the prompt, repeated before the output
 	req             sim.Request
 }
 

@@ -147,9 +147,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var serve func(http.ResponseWriter, *http.Request)
 	switch r.URL.Path {
 	case "/v1/chat/completions":
-		method, serve = http.MethodPost, func(w http.ResponseWriter, r *http.Request) { s.generate(w, r, true) }
+		method, serve = http.MethodPost, func(w http.ResponseWriter, r *http.Request) { s.generate(w, r, true, nil) }
 	case "/v1/completions":
-		method, serve = http.MethodPost, func(w http.ResponseWriter, r *http.Request) { s.generate(w, r, false) }
+		method, serve = http.MethodPost, func(w http.ResponseWriter, r *http.Request) { s.generate(w, r, false, nil) }
 	case "/v1/models":
 		serve = s.models
 	case "/health", "/health_generate":
@@ -166,8 +166,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			method = http.MethodGet
 		}
 	default:
-		writeJSON(w, http.StatusNotFound, map[string]string{"detail": "Not Found"})
-		return
+		api := nativeAt(r.URL.Path)
+		if api == nil {
+			writeJSON(w, http.StatusNotFound, map[string]string{"detail": "Not Found"})
+			return
+		}
+		method, serve = http.MethodPost, func(w http.ResponseWriter, r *http.Request) { s.generate(w, r, false, api) }
 	}
 	if r.Method != method && !(method == http.MethodGet && r.Method == http.MethodHead) {
 		h.Set("Allow", method)

@@ -29,6 +29,7 @@ type simFlags struct {
 	noRole, earlyRole    bool
 	noCacheReport        bool
 	faults, faultsAt     []string
+	scripts              []string
 	options              simserver.Options
 }
 
@@ -47,15 +48,31 @@ prefix cache. With --trace it writes down what it really did and when.
   tokentape sim --profile instant                  all costs 0
   tokentape sim --slots 8 --decode-base-ms 20      8 at once, 20 ms a token
   tokentape sim --fault cut,share=0.01,after=5     1 % of the answers break off
+  tokentape sim --script slow.case                 what it says is what goes out
 
-A fault is KIND[,share=0.1][,code=503][,after=TOKENS][,for=2s][,body=TEXT]; KIND is
-status, delay, error-event, cut, reset, stall, no-usage or no-done. The request
-header X-Sim-Fault asks for one, too.`,
+A script is a file of timelines (docs/timelines.md): the bytes, their times and
+the end of each answer. Every POST gets the next one; several scripts take turns,
+or are drawn by ,weight=W with the seed.
+
+A fault is KIND[,share=0.1][,code=503][,after=TOKENS][,size=BYTES][,for=2s][,body=TEXT].
+The request header X-Sim-Fault asks for one, too. Kinds, with their settings in
+capitals:
+
+` + faultHelp(),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.sim(cmd, f) },
 	}
 	f.register(cmd.Flags())
 	return cmd
+}
+
+// faultHelp is a line for each kind of fault.
+func faultHelp() string {
+	var b strings.Builder
+	for _, k := range simserver.Kinds {
+		fmt.Fprintf(&b, "  %-14s %s\n", k.Kind, k.About)
+	}
+	return strings.TrimRight(b.String(), "\n")
 }
 
 func (f *simFlags) register(fs *pflag.FlagSet) {
@@ -93,6 +110,7 @@ func (f *simFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.EarlyHeader, "early-header", o.EarlyHeader, "response headers on arrival, before prefill")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "of lengths, words, acceptance and faults")
 	fs.StringArrayVar(&f.faults, "fault", nil, "fault with its share (see above); may be repeated")
+	fs.StringArrayVar(&f.scripts, "script", nil, "`FILE[,weight=W]` of timelines that answer instead of the engine; may be repeated")
 	fs.StringArrayVar(&f.faultsAt, "fault-at", nil, "`N:FAULT` of generation request N, counted from 0; may be repeated")
 }
 
@@ -171,6 +189,17 @@ func (f *simFlags) resolve(fs *pflag.FlagSet) (simserver.Options, error) {
 			o.FaultAt = map[int]simserver.Fault{}
 		}
 		o.FaultAt[i] = x
+	}
+	for _, text := range f.scripts {
+		s := simserver.Script{Path: text}
+		if path, weight, ok := strings.Cut(text, ",weight="); ok {
+			w, err := strconv.ParseFloat(weight, 64)
+			if err != nil || !(w > 0) || w > 1e9 {
+				return o, fmt.Errorf("--script %s: the weight must be a number above 0", text)
+			}
+			s = simserver.Script{Path: path, Weight: w}
+		}
+		o.Scripts = append(o.Scripts, s)
 	}
 	o.Keep = 0 // nobody asks this process for its truths
 	return o, o.Validate()

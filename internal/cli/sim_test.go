@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -73,6 +74,36 @@ func TestSimServesAndEnds(t *testing.T) {
 	}
 }
 
+func TestSimPlaysScripts(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "two.case")
+	if err := os.WriteFile(script, []byte("answer\n  length auto\n  @0 \"one\" END\nanswer\n  status 429\n  length auto\n  @20 \"two\" END\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	url, end := startSim(t, "--script", script)
+	for i, want := range []string{"200 one", "429 two", "200 one"} {
+		resp, err := http.Post(url+"/any/path", "application/json", strings.NewReader(`{}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if got := fmt.Sprint(resp.StatusCode, " ", string(body)); got != want {
+			t.Errorf("answer %d: %q, want %q", i, got, want)
+		}
+	}
+	resp, err := http.Get(url + "/v1/models")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != 200 {
+		t.Errorf("models beside a script: %d", resp.StatusCode)
+	}
+	if stderr, err := end(); err != nil {
+		t.Errorf("%v, %s", err, stderr)
+	}
+}
+
 func TestSimForEnds(t *testing.T) {
 	var out, errs bytes.Buffer
 	a := &app{stdout: &out, stderr: &errs}
@@ -110,20 +141,28 @@ func TestSimRefuses(t *testing.T) {
 	if err := os.WriteFile(taken, []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	broken := filepath.Join(t.TempDir(), "broken.case")
+	if err := os.WriteFile(broken, []byte("answer\n  @0 \"x\"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for args, part := range map[string]string{
-		"--addr 0.0.0.0:0":                      "--expose",
-		"--addr nonsense":                       "--addr 127.0.0.1:0",
-		"--profile fast":                        "instant",
-		"--slots 0":                             "Slots",
-		"--decode-base-ms NaN":                  "number",
-		"--decode-base-ms -1":                   "number",
-		"--fault burn":                          "burn",
-		"--fault-at x:cut":                      "NUMBER:FAULT",
-		"--fault cut,share=0.7 --fault no-done": "more than 1",
-		"--no-role-chunk --early-role-chunk":    "contradict",
-		"--trace " + taken:                      "never overwrites",
-		"--output-mean 0":                       "OutputMean",
-		"--addr 127.0.0.1:0 --for -1s":          "--for",
+		"--script /nowhere.case":                        "/nowhere.case",
+		"--script " + broken:                            "broken.case:2: the timeline must end in END",
+		"--script " + broken + ",weight=0":              "above 0",
+		"--script " + broken + " --fault cut,share=0.1": "cannot go together",
+		"--addr 0.0.0.0:0":                              "--expose",
+		"--addr nonsense":                               "--addr 127.0.0.1:0",
+		"--profile fast":                                "instant",
+		"--slots 0":                                     "Slots",
+		"--decode-base-ms NaN":                          "number",
+		"--decode-base-ms -1":                           "number",
+		"--fault burn":                                  "burn",
+		"--fault-at x:cut":                              "NUMBER:FAULT",
+		"--fault cut,share=0.7 --fault no-done":         "more than 1",
+		"--no-role-chunk --early-role-chunk":            "contradict",
+		"--trace " + taken:                              "never overwrites",
+		"--output-mean 0":                               "OutputMean",
+		"--addr 127.0.0.1:0 --for -1s":                  "--for",
 	} {
 		a := &app{stdout: io.Discard, stderr: io.Discard}
 		cmd := a.simCommand()

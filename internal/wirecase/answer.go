@@ -168,6 +168,7 @@ func (p *parser) steps(els []element) []Step {
 	var clock Step // the last time read
 	last := time.Duration(0)
 	timed, used := false, true
+	own := false // the last write's bytes are no word's
 	for _, el := range els {
 		if n := len(out); n > 0 && out[n-1].End != EndNone {
 			p.fail(el.line, "something stands behind the end of the answer")
@@ -192,18 +193,23 @@ func (p *parser) steps(els []element) []Step {
 				if out[n-1].Raw != el.raw {
 					p.fail(el.line, "raw(…) wants a write of its own")
 				}
-				out[n-1].Data = slices.Concat(out[n-1].Data, p.spend(el.line, el.data))
+				if !own {
+					out[n-1].Data, own = bytes.Clone(out[n-1].Data), true
+				}
+				out[n-1].Data = append(out[n-1].Data, p.spend(el.line, el.data)...)
 				continue
 			}
 			s := clock
 			s.Data, s.Raw = el.data, el.raw
-			out, used = append(out, s), true
+			out, used, own = append(out, s), true, false
 		case elemEnd:
 			if !timed {
 				p.fail(el.line, "an end before the first @time")
 			}
 			s := el.step
-			s.At = lastWrite(out, last)
+			if s.At = last; used { // no time of its own
+				s.At = lastWrite(out, last)
+			}
 			out, used = append(out, s), true
 		}
 	}

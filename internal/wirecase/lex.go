@@ -249,11 +249,13 @@ func (x *lexer) bytes() []byte {
 	}
 	defer func() { x.deep-- }()
 	var out []byte
+	own := false // out is no other word's
 	for n := 0; ; n++ {
 		x.space()
 		switch c := x.peek(); c {
 		case '+':
 			x.pos++
+			n--
 			continue
 		case ',', ')', 0:
 			if n == 0 {
@@ -271,7 +273,10 @@ func (x *lexer) bytes() []byte {
 				out = el.data
 				continue
 			}
-			out = append(bytes.Clone(out), x.p.spend(el.line, el.data)...)
+			if !own {
+				out, own = bytes.Clone(out), true
+			}
+			out = append(out, x.p.spend(el.line, el.data)...)
 		}
 	}
 }
