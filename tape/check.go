@@ -18,13 +18,18 @@ func (r *Request) Check() error {
 	if r.Attempts < 0 || len(r.AttemptLog) > max(r.Attempts-1, 0) {
 		return fmt.Errorf("%d attempts, but %d of them before the last are logged", r.Attempts, len(r.AttemptLog))
 	}
+	for i, a := range r.AttemptLog {
+		if a.Wait < 0 || a.RetryAfter.V < 0 {
+			return fmt.Errorf("attempt_log[%d]: wait_ns %d and retry_after_ns %d must not be below 0", i, a.Wait, a.RetryAfter.V)
+		}
+	}
 	for _, c := range []struct {
 		name string
 		v    Opt[int64]
 	}{
 		{"seq", Some(r.Seq)}, {"ref.row", Some(r.Ref.Row)}, {"ref.offset", Some(r.Ref.Offset)},
 		{"bytes.sent", Some(r.Bytes.Sent)}, {"bytes.body", Some(r.Bytes.Body)}, {"bytes.reads", Some(r.Bytes.Reads)},
-		{"asked.output", r.Asked.Output}, {"tokens.input", r.Tokens.Input}, {"tokens.output", r.Tokens.Output},
+		{"retry_after_ns", r.RetryAfter}, {"asked.output", r.Asked.Output}, {"tokens.input", r.Tokens.Input}, {"tokens.output", r.Tokens.Output},
 		{"tokens.cached", r.Tokens.Cached}, {"tokens.reasoning", r.Tokens.Reasoning},
 		{"tokens.accepted", r.Tokens.Accepted}, {"tokens.rejected", r.Tokens.Rejected}, {"tokens.verify", r.Tokens.Verify},
 	} {

@@ -240,6 +240,8 @@ func TestCheck(t *testing.T) {
 		}, "the events say"},
 		{"events without a beginning", func(r *Request) { r.TWroteFirst = Opt[int64]{} }, "t_wrote_first"},
 		{"more attempts logged than made", func(r *Request) { r.AttemptLog = make([]Attempt, 1) }, "attempts"},
+		{"negative wait", func(r *Request) { r.Attempts, r.AttemptLog = 2, []Attempt{{Wait: -1}} }, "wait_ns"},
+		{"negative Retry-After", func(r *Request) { r.RetryAfter = Some(int64(-1)) }, "retry_after_ns"},
 		{"negative count", func(r *Request) { r.Tokens.Cached = Some(int64(-1)) }, "tokens.cached"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -140,6 +140,8 @@ func (c *cursor) request(r *Request) {
 					c.skip(key)
 				}
 			})
+		case "retry_after_ns":
+			c.opt(&r.RetryAfter)
 		case "engine":
 			c.std(&r.Engine)
 		case "finish":

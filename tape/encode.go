@@ -84,6 +84,8 @@ func appendRequest(b []byte, r *Request) []byte {
 		b = append(dropComma(b, from), '}')
 	}
 
+	b = appendOpt(b, `,"retry_after_ns":`, r.RetryAfter)
+
 	if len(r.Engine) > 0 { // rare: the order and form of encoding/json will do
 		if figures, err := json.Marshal(r.Engine); err == nil { // NaN and the infinities are no figures
 			b = append(append(b, `,"engine":`...), figures...)
@@ -136,7 +138,10 @@ func appendAttempt(b []byte, a *Attempt) []byte {
 		b = appendInt(b, `,"status":`, int64(a.Status))
 	}
 	b = appendText(b, `,"outcome":`, string(a.Outcome))
+	b = appendTextIf(b, `,"cause":`, a.Cause)
 	b = appendTextIf(b, `,"message":`, a.Message)
+	b = appendOpt(b, `,"retry_after_ns":`, a.RetryAfter)
+	b = appendInt(b, `,"wait_ns":`, a.Wait)
 	return append(dropComma(b, from), '}')
 }
 

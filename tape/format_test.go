@@ -58,8 +58,8 @@ func TestFormatIsTrue(t *testing.T) {
 	for _, word := range []any{
 		PhaseProbe, PhasePrepare, PhaseWarmup, PhaseMeasure, PhaseTail,
 		OutcomeOK, OutcomeStatus, OutcomeConnect, OutcomeTimeout, OutcomeReset, OutcomeTruncated, OutcomeServer, OutcomeMalformed,
-		OutcomeTooLarge, OutcomeNotStream, OutcomeRedirect, OutcomeEmpty, OutcomeFiltered, OutcomeAborted, OutcomeCancelled, OutcomeClient,
-		ReasonCompleted, ReasonDuration, ReasonInterrupted, ReasonRefused, ReasonWarmup, ReasonRecorder, ReasonDisk, ReasonInternal, ReasonDataset,
+		OutcomeTooLarge, OutcomeNotStream, OutcomeRedirect, OutcomeEmpty, OutcomeFiltered, OutcomeAborted, OutcomeCancelled, OutcomeClient, OutcomeAbandoned,
+		ReasonCompleted, ReasonDuration, ReasonInterrupted, ReasonRefused, ReasonWarmup, ReasonRecorder, ReasonDisk, ReasonInternal, ReasonDataset, ReasonAbort,
 		SourceUsage, SourceEngine, SourceTokenizer, SourceEvents,
 	} {
 		if w := reflect.ValueOf(word).String(); !strings.Contains(string(text), "`"+w+"`") && !strings.Contains(string(text), "`\""+w+"\"`") {

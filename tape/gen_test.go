@@ -62,11 +62,11 @@ func genRequest() *rapid.Generator[*Request] {
 			TFirstEvent: o(), TFirstToken: o(), TFirstVisible: o(), TLastToken: o(), TEnd: o(),
 			Events: genEvents().Draw(t, "events"), Asked: Asked{Output: o()},
 			Tokens: Tokens{Input: o(), InputSource: s(), Output: o(), OutputSource: s(), Cached: o(), Reasoning: o(), Accepted: o(), Rejected: o(), Verify: o()},
-			Bytes:  Bytes{Sent: i(), Body: i(), Reads: i()}, HTTP: HTTP{Status: int(i()), Proto: s()},
+			Bytes:  Bytes{Sent: i(), Body: i(), Reads: i()}, HTTP: HTTP{Status: int(i()), Proto: s()}, RetryAfter: o(),
 			Finish: s(), Outcome: Outcome(s()), Cause: s(), Message: s(), Flags: rapid.SliceOfN(text, 0, 3).Draw(t, "flags"), Attempts: int(i()),
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "log") {
-			r.AttemptLog = append(r.AttemptLog, Attempt{TReleased: o(), TEnd: o(), Status: int(i()), Outcome: Outcome(s()), Message: s()})
+			r.AttemptLog = append(r.AttemptLog, Attempt{TReleased: o(), TEnd: o(), Status: int(i()), Outcome: Outcome(s()), Cause: s(), Message: s(), RetryAfter: o(), Wait: i()})
 		}
 		if rapid.Bool().Draw(t, "conn") {
 			r.Conn = &Conn{ID: i(), Reused: rapid.Bool().Draw(t, "reused"), Remote: s(), DNS: o(), Dial: o(), TLS: o()}

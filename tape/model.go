@@ -188,6 +188,7 @@ const (
 	OutcomeAborted   Outcome = "aborted"
 	OutcomeCancelled Outcome = "cancelled" // by the user or by a stop rule; neither success nor failure
 	OutcomeClient    Outcome = "client_limit"
+	OutcomeAbandoned Outcome = "abandoned" // the load asked for it: the client closed the stream in the middle; Cause names the rule
 )
 
 // Ref names a row of the dataset; prompts themselves are never on the tape.
@@ -204,7 +205,7 @@ type Ref struct {
 type Request struct {
 	Type    string      `json:"type"`         // "request"
 	Seq     int64       `json:"seq"`          // row of the plan
-	ID      string      `json:"id,omitempty"` // sent as X-Request-Id, so that a server's log can be held beside the tape
+	ID      string      `json:"id,omitempty"` // sent in a header (target.request_id_header), so that a server's log can be held beside the tape
 	Phase   Phase       `json:"phase"`
 	Worker  int         `json:"worker"`
 	Session Opt[string] `json:"session,omitzero"`
@@ -236,6 +237,10 @@ type Request struct {
 	Tokens Tokens `json:"tokens,omitzero"`
 	Bytes  Bytes  `json:"bytes"`
 	HTTP   HTTP   `json:"http,omitzero"`
+
+	// RetryAfter is how long the answer asked to wait before another request
+	// (Retry-After), counted from the answer.
+	RetryAfter Opt[int64] `json:"retry_after_ns,omitzero"`
 
 	// Engine is what the server says about its own work, by name and with the
 	// unit in the name: prompt_ms, total_duration_ns. No metric is made of it.
@@ -347,7 +352,11 @@ type Attempt struct {
 	TEnd      Opt[int64] `json:"t_end,omitzero"`
 	Status    int        `json:"status,omitempty"`
 	Outcome   Outcome    `json:"outcome"`
+	Cause     string     `json:"cause,omitempty"`
 	Message   string     `json:"message,omitempty"`
+
+	RetryAfter Opt[int64] `json:"retry_after_ns,omitzero"` // as of a request
+	Wait       int64      `json:"wait_ns"`                 // from its end to the release of the next attempt
 }
 
 // Output is the generated text, as record.output asked: its hash, or the text.
@@ -394,11 +403,12 @@ const (
 	ReasonDisk        = "disk"        // writing the tape failed
 	ReasonInternal    = "internal"    // a fault of ours
 	ReasonDataset     = "dataset"     // a row could not be read or encoded in mid-run
+	ReasonAbort       = "abort"       // too many requests failed: limits.abort
 )
 
 // Footer is the last line; a tape without one is incomplete. Counts are of the
-// measured phase: Planned = OK + ΣFailed + Cancelled + NotIssued. Preparation
-// counts all requests of other phases.
+// measured phase: Planned = OK + ΣFailed + Cancelled + Abandoned + NotIssued.
+// Preparation counts all requests of other phases.
 type Footer struct {
 	Type        string           `json:"type"` // "footer"
 	Reason      string           `json:"reason"`
@@ -407,6 +417,7 @@ type Footer struct {
 	OK          int64            `json:"ok"`
 	Failed      map[string]int64 `json:"failed"`
 	Cancelled   int64            `json:"cancelled"`
+	Abandoned   int64            `json:"abandoned,omitempty"`
 	NotIssued   int64            `json:"not_issued"`
 	Preparation int64            `json:"preparation"`
 	TEnd        int64            `json:"t_end"`
