@@ -120,27 +120,6 @@ func (a *app) run(ctx context.Context, j *job, o runOptions) (string, error) {
 	return dir.path, j.ending(sum, res, runErr, writeErr)
 }
 
-// preflight asks the server who it is, by GETs alone, over connections of its
-// own: the first request of a run finds no connection warmed.
-func (j *job) preflight(ctx context.Context) (*probe.Result, error) {
-	c, err := j.client(clock.New())
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	pre, err := probe.Preflight(ctx, c, j.base, j.header(), j.spec.Target.Model)
-	if err != nil {
-		e := &exitError{code: exitNothing, msg: j.mask(err.Error())}
-		var pe *probe.Error
-		if errors.As(err, &pe) {
-			e.hints = []string{j.mask(pe.Hint)}
-		}
-		return nil, e
-	}
-	pre.Server.URL = j.mask(j.url())
-	return pre, nil
-}
-
 // writeInputs puts the resolved spec and the plan beside the tape. It also finds
 // out, before any load, whether the place can be written.
 func (j *job) writeInputs(dir *runDir) error {
@@ -164,10 +143,7 @@ func tapeName(compress bool) string {
 func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.Clock, w *tape.Writer, o runOptions) (*run.Summary, error) {
 	defer run.Tune()()
 	s := j.spec
-	c, err := j.client(clk)
-	if err != nil {
-		return nil, err
-	}
+	c := j.client(clk)
 	defer c.Close()
 	var tokens atomic.Int64
 	x := j.exchanger(clk, c, pre.Server.Model, func(n int, _ int64) { tokens.Add(int64(n)) })
@@ -189,7 +165,7 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 
 	cfg := run.Config{
 		Clock: clk, Plan: j.plan, Source: j.source, Exchange: x, Tape: w,
-		Header:      j.tapeHeader(pre, clk),
+		Header: j.tapeHeader(pre, clk), ReadStamp: c.ReadStamp(),
 		Concurrency: s.Load.Concurrency, Duration: s.Load.Duration.D(), Attempts: int(s.Load.Attempts),
 		Drain: s.Limits.Drain.D(), Tail: s.Load.Tail == "auto",
 		Tokens:  tokens.Load,
@@ -201,17 +177,19 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 			func(c *tape.ClientSample) { emit(c) })
 	})
 	if len(s.Telemetry.Metrics) > 0 {
-		mc, err := j.client(clk)
-		if err != nil {
-			return nil, err
-		}
-		defer mc.Close()
+		own, other := j.client(clk), j.otherClient(clk)
+		defer own.Close()
+		defer other.Close()
 		var sources []telemetry.Source
 		for _, m := range s.Telemetry.Metrics {
 			sources = append(sources, telemetry.Source{Name: m.Name, URL: m.URL})
 		}
 		cfg.Samplers = append(cfg.Samplers, func(ctx context.Context, _ func() run.Gauges, emit func(any)) {
 			telemetry.Scrape(ctx, clk, func(ctx context.Context, url string) ([]byte, error) {
+				mc := other
+				if j.isTarget(url) {
+					mc = own
+				}
 				got, err := mc.Get(ctx, url, j.headerFor(url), 64<<20)
 				if err != nil {
 					return nil, errors.New(j.mask(err.Error()))

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -31,7 +30,7 @@ type specFlags struct {
 
 var specFlagPaths = []struct{ flag, path, help string }{
 	{"url", "target.url", "server: host:port, or any form of its base or endpoint URL"},
-	{"api", "target.api", "dialect: openai-chat, openai-completions"},
+	{"api", "target.api", "what the server speaks: " + strings.Join(dialect.Names(), ", ")},
 	{"model", "target.model", "model id; default: the only one the server lists"},
 	{"api-key", "target.api_key", "sent as a bearer token; never written down"},
 	{"dataset", "workload.dataset.path", "rows to send, JSONL"},
@@ -79,7 +78,8 @@ func (f *specFlags) assignments() ([]spec.Set, error) {
 // job is a spec with everything that can be made of it before a server is asked.
 type job struct {
 	spec    *spec.Spec
-	base    spec.Base
+	bases   []spec.Base // of the servers, in the order in which requests take them
+	net     network
 	dialect dialect.Dialect
 	file    *dataset.File
 	source  workload.Source
@@ -132,18 +132,24 @@ func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error
 			j.close()
 		}
 	}()
-	if j.dialect, err = dialect.Get(s.Target.API); err != nil {
+	if j.dialect, err = dialect.New(s.Target.API, dialectSetup(s)); err != nil {
 		return nil, usageError(err.Error())
 	}
-	if s.Target.URL == "" {
+	servers := s.Target.Servers()
+	if len(servers) == 0 {
 		return nil, usageError("no server: target.url is not set", "tokentape run --url 127.0.0.1:30000 …", "no server at hand? tokentape sim starts a simulated one")
 	}
-	base, urlNotes, err := spec.ResolveURL(s.Target.URL, j.dialect.Path())
-	if err != nil {
-		return nil, usageError(err.Error())
+	for _, raw := range servers {
+		base, urlNotes, err := spec.ResolveURL(raw, j.dialect.Path())
+		if err != nil {
+			return nil, usageError(err.Error())
+		}
+		j.bases = append(j.bases, base)
+		j.notes = append(j.notes, urlNotes...)
 	}
-	j.base = base
-	j.notes = append(j.notes, urlNotes...)
+	if err := j.makeNetwork(); err != nil {
+		return nil, err
+	}
 
 	if s.Workload.Dataset.Path == "" {
 		return nil, usageError("nothing to ask: workload.dataset.path is not set", `a JSONL file with one {"question": "…"} a line: --dataset data.jsonl`)
@@ -217,6 +223,16 @@ func (j *job) obeyPlan(path string) {
 	j.notes = append(j.notes, "the load is that of the plan "+path)
 }
 
+// dialectSetup is what the spec says about the API.
+func dialectSetup(s *spec.Spec) dialect.Setup {
+	c := s.Target.Custom
+	return dialect.Setup{Model: s.Target.Model, Stream: s.Workload.Stream, Custom: dialect.Custom{
+		Path: c.Path, Framing: c.Framing, Body: c.Body,
+		Text: c.Text, Reasoning: c.Reasoning, ToolCall: c.ToolCall, Cumulative: c.Cumulative,
+		Finish: c.Finish, Error: c.Error, Usage: dialect.CustomUsage(c.Usage), Done: c.Done, DonePath: c.DonePath,
+	}}
+}
+
 // header is what every request to the server carries besides its own fields.
 func (j *job) header() http.Header {
 	h := http.Header{}
@@ -232,39 +248,28 @@ func (j *job) header() http.Header {
 // headerFor is what a side request to another URL carries: the user's key and
 // headers go to the target's own host only.
 func (j *job) headerFor(other string) http.Header {
-	target, err1 := url.Parse(j.base.Root)
-	u, err2 := url.Parse(other)
-	if err1 != nil || err2 != nil || u.Host != target.Host || u.Scheme != target.Scheme {
+	if !j.isTarget(other) {
 		return http.Header{}
 	}
 	return j.header()
 }
 
-func (j *job) url() string { return j.base.Join(j.dialect.Path()) }
+// url is the endpoint of the first server.
+func (j *job) url() string { return j.urls()[0] }
 
-func (j *job) client(clk *clock.Clock) (*client.Client, error) {
-	s := j.spec
-	cfg := client.Config{
-		Clock: clk, Insecure: s.Target.Insecure,
-		MaxIdle: int(max(s.Load.Concurrency, 64)), IdleTimeout: s.Limits.KeepAlive.D(), Connect: s.Limits.Connect.D(),
+// urls are the endpoints of all servers.
+func (j *job) urls() []string {
+	out := make([]string, len(j.bases))
+	for i, b := range j.bases {
+		out[i] = b.Join(j.dialect.Path())
 	}
-	if s.Load.Concurrency == 0 {
-		cfg.MaxIdle = 4096 // an open loop without a cap can have any number in flight
-	}
-	if s.Target.CAFile != "" {
-		pool, err := client.LoadCAs(s.Target.CAFile)
-		if err != nil {
-			return nil, usageError(err.Error())
-		}
-		cfg.RootCAs = pool
-	}
-	return client.New(cfg), nil
+	return out
 }
 
 func (j *job) exchanger(clk *clock.Clock, c *client.Client, model string, onTokens func(n int, t int64)) *exchange.Exchanger {
 	s := j.spec
 	return exchange.New(exchange.Config{
-		Client: c, Dialect: j.dialect, Clock: clk, URL: j.url(), Header: j.header(),
+		Client: c, Dialect: j.dialect, Clock: clk, URL: j.url(), URLs: j.urls(), Header: j.header(),
 		Options: dialect.Options{Model: model, Stream: s.Workload.Stream, OutputLen: s.Workload.OutputTokens, Sampling: s.Workload.Sampling},
 		Limits:  exchange.Limits{FirstToken: s.Limits.FirstToken.D(), Idle: s.Limits.Idle.D(), Total: s.Limits.Total.D()},
 		Output:  s.Record.Output, Secrets: s.Secrets(), OnTokens: onTokens,

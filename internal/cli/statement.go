@@ -17,6 +17,9 @@ func statement(w io.Writer, j *job, pre *probe.Result, dir string) {
 	}
 	fmt.Fprintln(w, "will send")
 	line("to", "POST %s (%s)", j.url(), s.Target.API)
+	for _, l := range j.networkLines(pre.Server) {
+		line("", "%s", l)
+	}
 	line("model", "%s%s", pre.Server.Model, engineNote(pre))
 	info := j.file.Info()
 	line("rows", "%s: %d rows, sha256 %.12s…, template %q", info.Path, info.Rows, info.SHA256, s.Workload.Template)

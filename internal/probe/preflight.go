@@ -65,6 +65,9 @@ func Preflight(ctx context.Context, g Getter, base spec.Base, header http.Header
 		return nil, &Error{URL: url, Why: err.Error(), Hint: unreachable(err, base)}
 	}
 	res.Server.Remote = got.Remote
+	if t := got.TLS; t != nil {
+		res.Server.TLS = &tape.TLS{Version: t.Version, Cipher: t.Cipher, ALPN: t.ALPN}
+	}
 	ids, owners, err := models(url, got)
 	switch {
 	case err == nil:
@@ -186,6 +189,9 @@ func engine(ctx context.Context, g Getter, base spec.Base, header http.Header, o
 }
 
 func unreachable(err error, base spec.Base) string {
+	if strings.Contains(err.Error(), "the proxy ") {
+		return "check target.proxy, or leave it out to reach the server directly"
+	}
 	switch client.Classify(err) {
 	case client.ClassTLS:
 		return "give the authority that signed it: target.ca_file; or, for a test machine, --set target.insecure=true"
