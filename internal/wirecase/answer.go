@@ -21,11 +21,7 @@ func (p *parser) answer(b *block) *Answer {
 	length := ""
 	ends := "\n"
 	var timeline source
-	for i, text := range strings.Split(b.body.text, "\n") {
-		if i >= len(b.body.lines) {
-			break
-		}
-		line := b.body.lines[i]
+	for line, text := range b.body.each() {
 		if !optionForm.MatchString(text) {
 			timeline.add(line, text)
 			continue
@@ -115,7 +111,7 @@ func (p *parser) answer(b *block) *Answer {
 	if len(timeline.lines) == 0 {
 		p.fail(b.line, "an answer without a timeline, such as: @100 e(C(Hi)) @150 e(FIN(stop)) DONE END")
 	}
-	a.Steps = p.steps((&lexer{p: p, src: timeline}).elements())
+	a.Steps = p.steps(p.lexer(timeline).elements())
 	total := 0
 	for i := range a.Steps {
 		if s := &a.Steps[i]; len(s.Data) > 0 {

@@ -3,6 +3,7 @@ package wirecase
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -38,49 +39,69 @@ const (
 
 // source is text with the file's line of each of its own lines.
 type source struct {
-	text  string
+	b     []byte
 	lines []int
 }
 
 func (s *source) add(line int, text string) {
 	if len(s.lines) > 0 {
-		s.text += "\n"
+		s.b = append(s.b, '\n')
 	}
-	s.text += text
+	s.b = append(s.b, text...)
 	s.lines = append(s.lines, line)
+}
+
+// text is all of it, each yields its lines.
+func (s *source) text() string { return string(s.b) }
+
+func (s *source) each() iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for i, text := range strings.Split(s.text(), "\n") {
+			if i >= len(s.lines) || !yield(s.lines[i], text) {
+				return
+			}
+		}
+	}
 }
 
 // lexer reads the words of a timeline.
 type lexer struct {
-	p    *parser
-	src  source
-	pos  int
-	deep int
+	p     *parser
+	text  string
+	lines []int
+	pos   int
+	deep  int
+	at, n int // up to at there are n line ends
 }
 
-// fail is caught by parser.run.
-func (x *lexer) fail(format string, args ...any) {
-	at := min(x.pos, len(x.src.text))
-	n := min(strings.Count(x.src.text[:at], "\n"), len(x.src.lines)-1)
-	x.p.fail(x.src.lines[n], format, args...)
+func (p *parser) lexer(src source) *lexer {
+	return &lexer{p: p, text: src.text(), lines: src.lines}
 }
+
+// fail ends the parsing with an *Error at the present line.
+func (x *lexer) fail(format string, args ...any) { x.p.fail(x.line(), format, args...) }
 
 func (x *lexer) line() int {
-	n := min(strings.Count(x.src.text[:min(x.pos, len(x.src.text))], "\n"), len(x.src.lines)-1)
-	return x.src.lines[n]
+	pos := min(x.pos, len(x.text))
+	if pos < x.at {
+		x.at, x.n = 0, 0
+	}
+	x.n += strings.Count(x.text[x.at:pos], "\n")
+	x.at = pos
+	return x.lines[min(x.n, len(x.lines)-1)]
 }
 
-func (x *lexer) rest() string { return x.src.text[x.pos:] }
+func (x *lexer) rest() string { return x.text[x.pos:] }
 
 func (x *lexer) peek() byte {
-	if x.pos < len(x.src.text) {
-		return x.src.text[x.pos]
+	if x.pos < len(x.text) {
+		return x.text[x.pos]
 	}
 	return 0
 }
 
 func (x *lexer) space() {
-	for x.pos < len(x.src.text) && strings.IndexByte(" \t\r\n", x.src.text[x.pos]) >= 0 {
+	for x.pos < len(x.text) && strings.IndexByte(" \t\r\n", x.text[x.pos]) >= 0 {
 		x.pos++
 	}
 }
@@ -90,7 +111,7 @@ func (x *lexer) elements() (out []element) {
 	for {
 		x.space()
 		switch c := x.peek(); {
-		case c == 0 && x.pos >= len(x.src.text):
+		case c == 0 && x.pos >= len(x.text):
 			return out
 		case c == '+': // "A + B" reads better, and means the same as "A B"
 			x.pos++
@@ -127,10 +148,10 @@ func (x *lexer) time() element {
 
 func (x *lexer) digits() string {
 	from := x.pos
-	for x.pos < len(x.src.text) && (isDigit(x.src.text[x.pos]) || x.src.text[x.pos] == '.') {
+	for x.pos < len(x.text) && (isDigit(x.text[x.pos]) || x.text[x.pos] == '.') {
 		x.pos++
 	}
-	return x.src.text[from:x.pos]
+	return x.text[from:x.pos]
 }
 
 func (x *lexer) ms() time.Duration {
@@ -212,8 +233,8 @@ func (x *lexer) quoted() []byte {
 // json takes the text up to the bracket that closes the first one, as it stands.
 func (x *lexer) json() []byte {
 	from, depth, inString := x.pos, 0, false
-	for ; x.pos < len(x.src.text); x.pos++ {
-		switch c := x.src.text[x.pos]; {
+	for ; x.pos < len(x.text); x.pos++ {
+		switch c := x.text[x.pos]; {
 		case inString && c == '\\':
 			x.pos++
 		case c == '"':
@@ -224,7 +245,7 @@ func (x *lexer) json() []byte {
 		case c == '}' || c == ']':
 			if depth--; depth == 0 {
 				x.pos++
-				return x.p.spend(x.line(), []byte(x.src.text[from:x.pos]))
+				return x.p.spend(x.line(), []byte(x.text[from:x.pos]))
 			}
 		}
 	}
@@ -236,10 +257,10 @@ func (x *lexer) json() []byte {
 // name reads letters, digits and underlines.
 func (x *lexer) name() string {
 	from := x.pos
-	for x.pos < len(x.src.text) && (isLetter(x.src.text[x.pos]) || isDigit(x.src.text[x.pos])) {
+	for x.pos < len(x.text) && (isLetter(x.text[x.pos]) || isDigit(x.text[x.pos])) {
 		x.pos++
 	}
-	return x.src.text[from:x.pos]
+	return x.text[from:x.pos]
 }
 
 // bytes reads words up to one of the ends (',' or ')') as one run of bytes.
@@ -294,15 +315,15 @@ func (x *lexer) expect(c byte) {
 // opened. <x*N> stands for N times x.
 func (x *lexer) rawArg() []byte {
 	from, depth := x.pos, 1
-	for ; x.pos < len(x.src.text); x.pos++ {
-		switch x.src.text[x.pos] {
+	for ; x.pos < len(x.text); x.pos++ {
+		switch x.text[x.pos] {
 		case '(':
 			depth++
 		case '\n':
 			x.fail("a text that goes over the line's end; its bracket is not closed")
 		case ')':
 			if depth--; depth == 0 {
-				text := x.src.text[from:x.pos]
+				text := x.text[from:x.pos]
 				out := x.repeats(text)
 				x.pos++
 				return out

@@ -129,7 +129,7 @@ var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]*$`)
 
 func (p *parser) block(b *block) {
 	plain := func() string {
-		text := strings.TrimSpace(b.arg + " " + strings.ReplaceAll(b.body.text, "\n", " "))
+		text := strings.TrimSpace(b.arg + " " + strings.ReplaceAll(b.body.text(), "\n", " "))
 		if text == "" {
 			p.fail(b.line, "%s: its text is missing", b.word)
 		}
@@ -181,21 +181,14 @@ func (p *parser) let(b *block) {
 	}
 	var src source
 	src.add(b.line, m[2])
-	p.more(&src, &b.body)
-	x := &lexer{p: p, src: src}
-	els := x.elements()
+	for line, text := range b.body.each() {
+		src.add(line, text)
+	}
+	els := p.lexer(src).elements()
 	if len(els) == 0 {
 		p.fail(b.line, "let %s: its words are missing", name)
 	}
 	p.lets[name] = els
-}
-
-func (p *parser) more(src, body *source) {
-	for i, text := range strings.Split(body.text, "\n") {
-		if i < len(body.lines) {
-			src.add(body.lines[i], text)
-		}
-	}
 }
 
 func (p *parser) current() *Variant {
@@ -236,11 +229,9 @@ func (p *parser) times(b *block) int {
 
 // each calls f for every line of a body with its first word and the rest.
 func (p *parser) each(b *block, f func(line int, word, arg string)) {
-	for i, text := range strings.Split(b.body.text, "\n") {
-		if i < len(b.body.lines) {
-			word, arg, _ := strings.Cut(text, " ")
-			f(b.body.lines[i], word, strings.TrimSpace(arg))
-		}
+	for line, text := range b.body.each() {
+		word, arg, _ := strings.Cut(text, " ")
+		f(line, word, strings.TrimSpace(arg))
 	}
 }
 
