@@ -260,7 +260,6 @@ func (s *steps) done(normalizes bool) ([]step, bool) {
 // unicodeScripts splits where the script changes; blanks belong to any script,
 // Kana to Han.
 func unicodeScripts(s string, out []span) []span {
-	const any = " "
 	last, start := "", -1
 	for i, r := range s {
 		sc := script(r)
@@ -268,15 +267,15 @@ func unicodeScripts(s string, out []span) []span {
 		case r == 0x30FC || sc == "Hiragana" || sc == "Katakana":
 			sc = "Han"
 		case r == ' ':
-			sc = any
+			sc = anyScript
 		}
-		if sc != any && sc != last {
+		if sc != anyScript && sc != last {
 			if start >= 0 {
 				out = append(out, span{start, i})
 			}
 			start = i
 		}
-		if sc != any {
+		if sc != anyScript {
 			last = sc
 		}
 	}
@@ -286,11 +285,14 @@ func unicodeScripts(s string, out []span) []span {
 	return out
 }
 
+// anyScript is that of blanks and of characters without one.
+const anyScript = ""
+
 func script(r rune) string {
 	for name, tab := range unicode.Scripts {
 		if unicode.Is(tab, r) {
 			return name
 		}
 	}
-	return "Common" // not assigned
+	return anyScript
 }

@@ -46,11 +46,14 @@ func regex(pattern string) (matcher, error) {
 // wordClass is \w of the reference, as members of a character class.
 const wordClass = `\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}` + "\u24B6-\u24E9\U0001F130-\U0001F149\U0001F150-\U0001F169\U0001F170-\U0001F189"
 
-// translate rewrites what the two syntaxes spell differently: \w, \h, possessive
-// quantifiers on what cannot give back, and class intersections [a&&[^b]].
+// translate rewrites what the two syntaxes spell differently: \w, \h and class
+// intersections.
 func translate(p string) (string, error) {
 	var b strings.Builder
+	quantified := false // the byte before ends a quantifier
 	for i := 0; i < len(p); {
+		was := quantified
+		quantified = false
 		switch {
 		case p[i] == '\\' && i+1 < len(p):
 			t, n, err := escape(p[i:], false)
@@ -68,9 +71,10 @@ func translate(p string) (string, error) {
 			i += n
 		case strings.HasPrefix(p[i:], "(?") && strings.ContainsAny(flags(p[i+2:]), "mx"):
 			return "", errors.New("the flags m and x are not supported")
-		case i > 0 && p[i] == '+' && (p[i-1] == '+' || p[i-1] == '*' || p[i-1] == '?' || p[i-1] == '}') && (i < 2 || p[i-2] != '\\'):
+		case p[i] == '+' && was:
 			return "", errors.New("possessive quantifiers are not supported")
 		default:
+			quantified = strings.IndexByte("*+?}", p[i]) >= 0
 			b.WriteByte(p[i])
 			i++
 		}
@@ -131,14 +135,16 @@ func escape(s string, inClass bool) (out string, n int, err error) {
 		if strings.HasPrefix(s[2:], "{^") {
 			return "", 0, errors.New(`\p{^…} is not supported`)
 		}
-	case 's', 'S', 'd', 'D':
+		if end := strings.IndexByte(s, '}'); end > 0 && s[2:3] == "{" {
+			return s[:end+1], end + 1, nil
+		}
 	}
 	_, n = utf8.DecodeRuneInString(s[1:])
 	return s[:1+n], 1 + n, nil
 }
 
 // charClass translates the class that s starts with. [a&&[^b]] becomes
-// (?![b])[a], [a&&[b]] becomes (?=[b])[a].
+// (?:(?![b])[a]), [a&&[b]] becomes (?:(?=[b])[a]).
 func charClass(s string) (out string, n int, err error) {
 	var b strings.Builder
 	b.WriteByte('[')
@@ -152,7 +158,10 @@ func charClass(s string) (out string, n int, err error) {
 		switch {
 		case s[i] == ']' && !first:
 			b.WriteByte(']')
-			return look + b.String(), i + 1, nil
+			if look != "" {
+				return "(?:" + look + b.String() + ")", i + 1, nil
+			}
+			return b.String(), i + 1, nil
 		case s[i] == '\\' && i+1 < len(s):
 			t, n, err := escape(s[i:], true)
 			if err != nil {

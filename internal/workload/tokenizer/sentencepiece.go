@@ -279,7 +279,10 @@ func (sp *spModel) normalizer(user *trie) (rewriter, error) {
 				return repl, n
 			}
 		}
-		_, n := utf8.DecodeRuneInString(s)
+		r, n := utf8.DecodeRuneInString(s)
+		if r == utf8.RuneError && n == 1 { // a rule ended inside a character
+			return replacement, 1
+		}
 		return s[:n], n
 	}
 	return func(t text, track bool) text {
