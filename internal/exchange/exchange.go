@@ -80,24 +80,31 @@ func New(cfg Config) *Exchanger {
 	if cfg.Output == "" {
 		cfg.Output = OutputHash
 	}
-	e := &Exchanger{cfg: cfg, header: cfg.Header.Clone()}
-	if e.header == nil {
-		e.header = http.Header{}
-	}
+	e := &Exchanger{cfg: cfg, header: Header(cfg.Header, cfg.Dialect)}
 	if e.header.Get("Content-Type") == "" {
 		e.header.Set("Content-Type", "application/json")
 	}
 	for name := range e.header {
 		e.ownID = e.ownID || strings.EqualFold(name, idHeader)
 	}
-	for name, v := range cfg.Dialect.Header() {
-		if !has(e.header, name) {
-			e.header[name] = []string{v} // spelt as the API's own documents spell it
-		}
-	}
 	_, e.echoes = cfg.Dialect.NewDecoder().(dialect.Prompted)
 	e.flights.New = func() any { return newFlight(e) }
 	return e
+}
+
+// Header is the user's header with the fields that the API wants, for every
+// request to the server; the user's own win.
+func Header(given http.Header, d dialect.Dialect) http.Header {
+	h := given.Clone()
+	if h == nil {
+		h = http.Header{}
+	}
+	for name, v := range d.Header() {
+		if !has(h, name) {
+			h[name] = []string{v} // spelt as the API's own documents spell it
+		}
+	}
+	return h
 }
 
 // has reports whether h has the field in any spelling.

@@ -7,29 +7,6 @@ import (
 	"time"
 )
 
-// API is one value of target.api and the endpoint that it stands for.
-type API struct {
-	Name string
-	Path string // endpoint; under the API root when it begins with "/v1/"
-	Chat bool   // takes messages, so that a system message has a place
-}
-
-// APIs are the known values of target.api, the default first.
-var APIs = []API{
-	{Name: "openai-chat", Path: "/v1/chat/completions", Chat: true},
-	{Name: "openai-completions", Path: "/v1/completions"},
-}
-
-// FindAPI is the API of that name.
-func FindAPI(name string) (API, bool) {
-	for _, a := range APIs {
-		if a.Name == name {
-			return a, true
-		}
-	}
-	return API{}, false
-}
-
 // Default is the Spec of an empty file: one request, one at a time.
 func Default() *Spec {
 	return &Spec{

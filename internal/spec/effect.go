@@ -38,9 +38,7 @@ func (s *Spec) withoutEffect() []noEffect {
 			out = append(out, noEffect{path, why, mend})
 		}
 	}
-	api, known := FindAPI(s.Target.API)
-	idle(known && !api.Chat, "workload.system", s.Target.API+" has no place for a system message", "put it into workload.template, or use a chat API")
-
+	s.apiEffect(idle)
 	s.networkEffect(idle)
 
 	l := s.Load
@@ -97,6 +95,12 @@ func isOff(s *Spec, path string) bool {
 		return v.IsZero()
 	case "target.resolve":
 		return s.Target.Resolve == Default().Target.Resolve
+	case "target.custom":
+		return reflect.ValueOf(s.Target.Custom).IsZero()
+	case "target.custom.cumulative":
+		return !s.Target.Custom.Cumulative
+	case "workload.output_tokens":
+		return s.Workload.OutputTokens == 0
 	case "workload.system":
 		return s.Workload.System == ""
 	case "load.tail":

@@ -14,16 +14,17 @@ func choices() map[string][]string {
 		apis[i] = a.Name
 	}
 	return map[string][]string{
-		"target.api":      apis,
-		"target.http":     {"1.1", "2"},
-		"target.resolve":  {"per_connection", "once"},
-		"workload.repeat": {"none", "cycle"},
-		"workload.order":  {"file", "shuffle"},
-		"load.arrivals":   {"constant", "poisson", "gamma"},
-		"load.ramp.shape": {"linear", "exponential"},
-		"load.tail":       {"none", "auto"},
-		"record.output":   {"hash", "full", "none"},
-		"report.windows":  {"whole", "stable", "steady"},
+		"target.api":            apis,
+		"target.custom.framing": {"sse", "ndjson", "json"},
+		"target.http":           {"1.1", "2"},
+		"target.resolve":        {"per_connection", "once"},
+		"workload.repeat":       {"none", "cycle"},
+		"workload.order":        {"file", "shuffle"},
+		"load.arrivals":         {"constant", "poisson", "gamma"},
+		"load.ramp.shape":       {"linear", "exponential"},
+		"load.tail":             {"none", "auto"},
+		"record.output":         {"hash", "full", "none"},
+		"report.windows":        {"whole", "stable", "steady"},
 	}
 }
 

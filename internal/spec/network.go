@@ -48,13 +48,14 @@ func (t *Target) ProxyURL() (*url.URL, error) {
 // network checks where requests go and how.
 func (c *checker) network() {
 	t := c.s.Target
-	api, known := FindAPI(t.API)
+	path := c.s.endpoint()
+	known := strings.HasPrefix(path, "/")
 	seen := map[string]string{}
 	check := func(field, raw string) {
 		var base Base
 		var err error
 		if known {
-			base, _, err = ResolveURL(raw, api.Path)
+			base, _, err = ResolveURL(raw, path)
 		} else if origin, _, e := parseUnix(raw); e != nil {
 			err = e
 		} else if origin == "" {

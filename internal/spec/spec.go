@@ -25,8 +25,9 @@ type Target struct {
 	URL string `json:"url"`
 	// Several of them, instead of url: requests take them in turn.
 	URLs []string `json:"urls"`
-	// What the server speaks: openai-chat, openai-completions.
-	API string `json:"api"`
+	// What the server speaks: openai-chat, openai-completions, openai-responses, anthropic-messages, sglang-generate, tgi, ollama, llamacpp, triton-generate; or custom.
+	API    string `json:"api"`
+	Custom Custom `json:"custom"`
 	// Model id of every request; empty: the only id of /v1/models.
 	Model string `json:"model"`
 	// Sent as "Authorization: Bearer …" and never written anywhere; best as ${API_KEY}.
@@ -55,6 +56,52 @@ type Target struct {
 	Spread bool `json:"spread"`
 	// Close a connection after so many requests; 0: never.
 	RenewAfter int64 `json:"renew_after"`
+}
+
+// Custom says what the server speaks when target.api is custom. Fields of its
+// answers are named by paths such as choices[0].text; left out: it does not say.
+type Custom struct {
+	// Of the endpoint; {model} in it stands for the model's id.
+	Path string `json:"path"`
+	// How a stream is cut into payloads; json: never a stream, which needs workload.stream: false. sse when left out.
+	Framing string `json:"framing"`
+	// Request body. In its texts {prompt}, {system}, {model}, {max_tokens} and {stream} are filled in; a text that is {messages}, {max_tokens} or {stream} alone becomes the list, number or boolean.
+	Body map[string]any `json:"body"`
+	// The generated text.
+	Text string `json:"text"`
+	// Each text holds all that came before.
+	Cumulative bool `json:"cumulative"`
+	// Text of reasoning.
+	Reasoning string `json:"reasoning"`
+	// Text of tool calls.
+	ToolCall string `json:"tool_call"`
+	// Why the answer ended.
+	Finish string `json:"finish"`
+	// An error in the answer; error when left out.
+	Error string `json:"error"`
+	// A payload that ends the stream, such as [DONE].
+	Done string `json:"done"`
+	// A field that is true in the last payload. Without done, done_path and finish a clean end of the body is the end.
+	DonePath string      `json:"done_path"`
+	Usage    CustomUsage `json:"usage"`
+}
+
+// CustomUsage holds the paths of token counts.
+type CustomUsage struct {
+	// Prompt tokens.
+	Input string `json:"input"`
+	// Output tokens; in a stream the count so far.
+	Output string `json:"output"`
+	// Prompt tokens that came from the prefix cache.
+	Cached string `json:"cached"`
+	// Output tokens that were reasoning.
+	Reasoning string `json:"reasoning"`
+	// Drafted tokens that were accepted.
+	Accepted string `json:"accepted"`
+	// Drafted tokens that were not.
+	Rejected string `json:"rejected"`
+	// Verify steps of speculation.
+	Verify string `json:"verify"`
 }
 
 // Workload is what is asked.

@@ -37,7 +37,7 @@ var (
 )
 
 // Endpoints that a pasted URL may end in and that no target.api here sends to.
-var foreignEndpoints = []string{"/responses", "/embeddings", "/messages", "/models", "/generate", "/api/chat", "/api/generate"}
+var foreignEndpoints = []string{"/embeddings", "/models", "/api/generate"}
 
 // ResolveURL turns what a user writes as the server's URL into a Base. One rule:
 // scheme (http when missing), host, optional port, optional path prefix; a path
@@ -65,7 +65,8 @@ func ResolveURL(raw, apiPath string) (Base, []string, error) {
 	tail, versioned := strings.CutPrefix(apiPath, "/v1/")
 	tail = "/" + strings.TrimPrefix(tail, "/")
 
-	if end, owner := endpointOf(prefix); end != "" && end != tail {
+	own := len(tail) > 1 && strings.HasSuffix(prefix, tail)
+	if end, owner := endpointOf(prefix); end != "" && end != tail && !(own && len(tail) > len(end)) {
 		root := maskURL(origin) + strings.TrimSuffix(prefix, end)
 		if owner == "" {
 			return Base{}, nil, fmt.Errorf("%s ends in %s, which is not the endpoint of %s (%s); use %s",
@@ -247,7 +248,9 @@ func endpointOf(p string) (end, owner string) {
 		}
 	}
 	for _, a := range APIs {
-		try("/"+strings.TrimPrefix(strings.TrimPrefix(a.Path, "/v1/"), "/"), a.Name)
+		if a.Path != "" && !strings.Contains(a.Path, "{") {
+			try("/"+strings.TrimPrefix(strings.TrimPrefix(a.Path, "/v1/"), "/"), a.Name)
+		}
 	}
 	for _, e := range foreignEndpoints {
 		try(e, "")
@@ -257,7 +260,8 @@ func endpointOf(p string) (end, owner string) {
 
 func apiNamed(p string) string {
 	for _, a := range APIs {
-		if a.Path == p {
+		before, _, _ := strings.Cut(a.Path, "{model}")
+		if a.Path == p || p != "" && a.Whole == p || before != a.Path && strings.HasPrefix(p, before) {
 			return a.Name
 		}
 	}

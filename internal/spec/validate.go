@@ -138,6 +138,7 @@ var ownHeaders = []string{"accept-encoding", "connection", "content-length", "co
 
 func (c *checker) target() {
 	t := c.s.Target
+	c.api()
 	c.network()
 	if t.APIKey == mask {
 		c.note("target.api_key", "give the key: api_key: ${API_KEY}, or --set target.api_key=…", "*** is a mask, not a key")

@@ -38,6 +38,7 @@ func (s *Spec) Masked() *Spec {
 			m.Target.Headers[name] = mask
 		}
 	}
+	m.Target.Custom.Body, _ = cloneAny(s.Target.Custom.Body).(map[string]any)
 	m.Workload.Sampling, _ = cloneAny(s.Workload.Sampling).(map[string]any)
 	m.Report.Windows = slices.Clone(s.Report.Windows)
 	m.Report.Strict = slices.Clone(s.Report.Strict)
