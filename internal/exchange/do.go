@@ -25,7 +25,7 @@ func (e *Exchanger) Do(ctx context.Context, p *Prepared, req *tape.Request) (tex
 	if d, ok := x.dec.(dialect.Prompted); ok {
 		d.SetPrompt(p.prompt)
 	}
-	w := newWatch(ctx, e.cfg.Clock, e.cfg.Limits)
+	w := newWatch(ctx, e.cfg.Clock, e.cfg.Limits, p.Abandon)
 	defer w.stop()
 
 	var tr client.Trace
@@ -40,6 +40,7 @@ func (e *Exchanger) Do(ctx context.Context, p *Prepared, req *tape.Request) (tex
 		v = e.broken(err, &tr)
 	} else {
 		req.HTTP = tape.HTTP{Status: resp.Status, Proto: resp.Proto}
+		req.RetryAfter = retryAfter(resp.Header, e.cfg.Clock.Wall())
 		if resp.Status/100 != 2 {
 			v = e.refused(resp, w, x)
 		} else {
@@ -58,14 +59,13 @@ func (e *Exchanger) Do(ctx context.Context, p *Prepared, req *tape.Request) (tex
 	return text
 }
 
-// headerFor is the header of one request: the common one, with the request's id
-// unless the user sends such a header.
+// headerFor is the header of one request: the common one, with the request's id.
 func (e *Exchanger) headerFor(id string) http.Header {
-	if id == "" || e.ownID {
+	if id == "" || e.cfg.NoID {
 		return e.header
 	}
 	h := maps.Clone(e.header)
-	h[idHeader] = []string{id}
+	h[e.cfg.IDHeader] = []string{id}
 	return h
 }
 
@@ -89,6 +89,9 @@ func (x *flight) receive(resp *client.Response, w *watch) verdict {
 				v := x.judge(resp)
 				v.end = x.doneAt
 				return v
+			case w.leave.Tokens > 0 && x.tokens >= w.leave.Tokens:
+				why := w.abandon(x.tokens)
+				return verdict{outcome: tape.OutcomeAbandoned, cause: why.rule, message: why.text, end: marks[len(marks)-1].T}
 			case x.form == formHTML && len(x.head) == headBytes:
 				err = io.EOF // enough to see what it is
 			}

@@ -60,6 +60,10 @@ type Config struct {
 	KeepText bool
 	MaxEvent int      // limit of one event (or one-shot body) in bytes; 0: frame.Max
 	OnTokens Observer // optional
+	// IDHeader is the header that carries tape.Request.ID; "": X-Request-Id, which
+	// SGLang, vLLM and most gateways log. NoID sends none.
+	IDHeader string
+	NoID     bool
 }
 
 // Exchanger sends items and understands the answers. It is safe for concurrent
@@ -67,7 +71,6 @@ type Config struct {
 type Exchanger struct {
 	cfg     Config
 	header  http.Header
-	ownID   bool      // the user sends a request id of their own
 	echoes  bool      // the server may repeat the prompt
 	flights sync.Pool // of *flight
 }
@@ -84,8 +87,11 @@ func New(cfg Config) *Exchanger {
 	if e.header.Get("Content-Type") == "" {
 		e.header.Set("Content-Type", "application/json")
 	}
-	for name := range e.header {
-		e.ownID = e.ownID || strings.EqualFold(name, idHeader)
+	if e.cfg.IDHeader == "" {
+		e.cfg.IDHeader = "X-Request-Id"
+	}
+	if has(e.header, e.cfg.IDHeader) {
+		e.cfg.NoID = true // the user sends an id of their own
 	}
 	_, e.echoes = cfg.Dialect.NewDecoder().(dialect.Prompted)
 	e.flights.New = func() any { return newFlight(e) }
@@ -117,14 +123,13 @@ func has(h http.Header, name string) bool {
 	return false
 }
 
-// idHeader carries tape.Request.ID; SGLang, vLLM and most gateways log it.
-const idHeader = "X-Request-Id"
-
 // Prepared is a request that was made ahead of its time. It is read-only and may
 // be sent more than once.
 type Prepared struct {
 	Body  []byte
 	Asked int64 // output tokens asked for; 0: none
+	// Abandon closes the stream in the middle; the zero Abandon reads to the end.
+	Abandon Abandon
 
 	prompt string // kept when the server may repeat it
 }

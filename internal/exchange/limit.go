@@ -50,6 +50,7 @@ type watch struct {
 	cancel context.CancelCauseFunc
 	clock  *clock.Clock
 	limits Limits
+	leave  Abandon
 	start  int64
 	last   atomic.Int64 // stamp of the last read; 0: none yet
 
@@ -57,17 +58,23 @@ type watch struct {
 	first   *clock.Timer
 	idle    *clock.Timer
 	total   *clock.Timer
+	away    *clock.Timer // of leave.After
 	stopped bool
 }
 
-func newWatch(ctx context.Context, clk *clock.Clock, limits Limits) *watch {
-	w := &watch{clock: clk, limits: limits, start: clk.Now()}
+func newWatch(ctx context.Context, clk *clock.Clock, limits Limits, leave Abandon) *watch {
+	w := &watch{clock: clk, limits: limits, leave: leave, start: clk.Now()}
 	w.ctx, w.cancel = context.WithCancelCause(ctx)
 	if d := limits.FirstToken; d > 0 {
 		w.first = clk.AfterFunc(int64(d), func() { w.fire(LimitFirstToken, d) })
 	}
 	if d := limits.Total; d > 0 {
 		w.total = clk.AfterFunc(int64(d), func() { w.fire(LimitTotal, d) })
+	}
+	if d := leave.After; d > 0 {
+		w.away = clk.AfterFunc(int64(d), func() {
+			w.cancel(&abandonError{AbandonAfter, "load.abandon: closed " + d.String() + " after the release"})
+		})
 	}
 	return w
 }
@@ -113,7 +120,7 @@ func (w *watch) stop() {
 	w.mu.Lock()
 	w.stopped = true
 	w.mu.Unlock()
-	for _, t := range []*clock.Timer{w.first, w.idle, w.total} {
+	for _, t := range []*clock.Timer{w.first, w.idle, w.total, w.away} {
 		if t != nil {
 			t.Stop()
 		}

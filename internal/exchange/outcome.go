@@ -15,7 +15,7 @@ import (
 
 // verdict is how an attempt ended.
 //
-// Where several classes fit, the first of these holds: cancelled or timeout ·
+// Where several classes fit, the first of these holds: cancelled, timeout or abandoned ·
 // client_limit · connect · reset or truncated_stream (the connection) ·
 // http_status, redirect · event_too_large · not_a_stream · malformed_stream ·
 // server_error · aborted · filtered · truncated_stream (no end mark) ·
@@ -59,6 +59,10 @@ func (e *Exchanger) broken(err error, tr *client.Trace) verdict {
 		var limit *limitError
 		if errors.As(err, &limit) {
 			v.outcome, v.cause, v.message = tape.OutcomeTimeout, limit.name, limit.Error()
+		}
+		var abandon *abandonError
+		if errors.As(err, &abandon) {
+			v.outcome, v.cause, v.message = tape.OutcomeAbandoned, abandon.rule, abandon.Error()
 		}
 	case client.ClassConnectTimeout:
 		v.outcome, v.cause = tape.OutcomeTimeout, LimitConnect
