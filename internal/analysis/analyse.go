@@ -78,6 +78,7 @@ func Analyse(src Source, o Options) (*Results, error) {
 	r.about(res)
 	res.Counts = r.counts()
 	res.Load = r.load()
+	res.Remotes = r.remotes()
 	for _, k := range kinds {
 		w := window.Choose(k, r.reqs, r.windowLoad())
 		for _, i := range w.Cohort {

@@ -57,23 +57,27 @@ func (r *run) serverChanged() Check {
 }
 
 // failures: the share of failures is within limits.failed_share. Cancelled
-// requests are neither.
+// requests are neither, and those that failed on the client's machine have a
+// check of their own (client_limit).
 func (r *run) failures(res *Results) Check {
 	c := Check{Name: CheckFailures, Severity: SeverityFail, Result: ResultPass, Unit: "share", Limit: ref(r.spec.Limits.FailedShare),
 		Do: "see the message of each class; limits.failed_share sets what is accepted"}
 	n := res.Counts
-	v, ok := share(n.Failed, n.OK+n.Failed)
+	byClass := maps.Clone(n.ByClass)
+	delete(byClass, string(tape.OutcomeClient))
+	failed := n.Failed - n.ByClass[string(tape.OutcomeClient)]
+	v, ok := share(failed, n.OK+failed)
 	if !ok {
 		c.Result, c.Why = ResultNone, "no measured request ended"
 		return c
 	}
-	c.Value, c.Why = &v, fmt.Sprintf("%d of %d failed", n.Failed, n.OK+n.Failed)
-	for i, class := range slices.Sorted(maps.Keys(n.ByClass)) {
+	c.Value, c.Why = &v, fmt.Sprintf("%d of %d failed", failed, n.OK+failed)
+	for i, class := range slices.Sorted(maps.Keys(byClass)) {
 		sep := ", "
 		if i == 0 {
 			sep = ": "
 		}
-		c.Why += fmt.Sprintf("%s%s %d", sep, class, n.ByClass[class])
+		c.Why += fmt.Sprintf("%s%s %d", sep, class, byClass[class])
 	}
 	if v > r.spec.Limits.FailedShare {
 		c.Result = ResultMiss

@@ -17,6 +17,7 @@ func (r *run) checks(res *Results, o Options) []Check {
 		r.offeredRate(),
 		r.tokenSources(),
 		r.serverChanged(),
+		r.clientLimit(res),
 		r.failures(res),
 
 		r.usageMissing(),
@@ -39,6 +40,7 @@ var missed = map[string]string{
 	"offered_rate":       "sent slower than offered for our own fault",
 	"token_sources":      "token sources mixed",
 	"server_changed":     "server changed in mid-run",
+	"client_limit":       "the client's machine failed, not the server",
 	"failures":           "too many failures",
 	"usage_missing":      "usage missing",
 	"output_short":       "output shorter than asked",

@@ -106,6 +106,10 @@ func TestChecks(t *testing.T) {
 				&tape.Scrape{Source: "prefill-0", OK: true, Series: map[string]float64{"process_start_time_seconds": 9}})
 		}, ResultMiss, "prefill-0"},
 		{"server_changed", "not known", func(*script) {}, ResultNone, ""},
+		{"client_limit", "descriptors", func(s *script) {
+			s.reqs[9] = failed(9, 900*msec, msec, tape.OutcomeClient, "too many open files")
+		}, ResultMiss, "1 request failed on the client's machine, not the server's: "},
+		{"client_limit", "none", func(s *script) {}, ResultPass, "no request"},
 		{"failures", "one", func(s *script) { s.reqs[9] = failed(9, 900*msec, msec, tape.OutcomeReset, "reset") }, ResultMiss, "reset 1"},
 		{"output_short", "stopped early", func(s *script) {
 			for _, q := range s.reqs {

@@ -84,6 +84,7 @@ type fact struct {
 	row                    int64
 	content                uint64 // stands for the dataset row's bytes
 	connID                 int64
+	remote                 string // address that it went to
 }
 
 // collect makes one pass over the tape.
@@ -158,8 +159,11 @@ func (r *run) add(q *tape.Request, in interner) {
 		f.flags = append(f.flags, in.word(w))
 	}
 	if q.Conn != nil {
-		reused := q.Conn.Reused
-		f.reused, f.connID = &reused, q.Conn.ID
+		if q.Conn.ID > 0 || q.TConn.OK { // else only an address that was tried
+			reused := q.Conn.Reused
+			f.reused, f.connID = &reused, q.Conn.ID
+		}
+		f.remote = in.word(q.Conn.Remote)
 	}
 	h := fnv.New64a()
 	if q.Ref.SHA256 != "" {

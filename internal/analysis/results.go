@@ -15,6 +15,7 @@ type Results struct {
 	Load       Load     `json:"load"`
 	Windows    []Window `json:"windows"`
 	Notes      []string `json:"notes,omitempty"`
+	Remotes    []Remote `json:"remotes,omitempty"` // by address, when the tape names any
 	About      About    `json:"about"`
 
 	// Rows are the derived values per request, in plan order; never in

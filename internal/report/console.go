@@ -198,6 +198,7 @@ func (c *console) counts() {
 		}
 		c.fact("finish", clean(strings.Join(parts, " · ")))
 	}
+	c.remotes()
 	if n.Attempts != n.Issued {
 		c.fact("attempts", fmt.Sprintf("%s for %s issued requests", count(n.Attempts), count(n.Issued)))
 	}

@@ -97,6 +97,7 @@ func (c *console) facts() {
 		example := columns.Truncate(clean(class+": "+n.Examples[class]), 2*(c.width-12), "…")
 		c.hang("            ", example, yellow)
 	}
+	c.remotes()
 	key("load", c.loadLine())
 }
 
