@@ -154,58 +154,65 @@ func known(set func(*Facts)) Facts {
 	return f
 }
 
+// eventCase is a stream and what it says.
+type eventCase struct {
+	name   string
+	api    string
+	events []string // "name|payload" or payload
+	marks  string   // kind, choice if not 0, @count
+	text   string
+	want   Facts
+}
+
+var eventCases = slices.Concat(openAICases, nativeCases)
+
+var openAICases = []eventCase{
+	{"completions", "openai-completions", []string{`{"choices":[{"index":0,"text":"Hi"}]}`, `{"choices":[{"index":0,"text":" ","logprobs":{"tokens":["Hi"],"token_logprobs":[-0.1],"top_logprobs":[{"Hi":-0.1}],"text_offset":[0]}}]}`,
+		`{"choices":[{"index":0,"text":""}]}`, `{"choices":[{"index":0,"text":"there"}]}`, `{"choices":[{"index":0,"text":"","finish_reason":"stop"}]}`, `{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":4}}`, "[DONE]"},
+		"c c r c f u d", "c0:Hi c0:  c0:there ",
+		known(func(f *Facts) {
+			f.Finish, f.Done, f.HasOutput, f.Input, f.Output, f.CountSource, f.Choices, f.Ended = "stop", true, true, 5, 4, tape.SourceUsage, 1, 1
+			f.InputSource = tape.SourceUsage
+		})},
+	{"several choices in one event", "openai-chat", []string{`{"choices":[{"index":0,"delta":{"content":"a"}},{"index":2,"delta":{"content":"b"}},{"index":1,"delta":{}}],"usage":{"completion_tokens":2}}`,
+		`{"choices":[{"index":1,"delta":{},"finish_reason":"length"},{"index":0,"delta":{"content":"c"},"finish_reason":"stop"}]}`},
+		"c@2 c2@2 c", "c0:a c2:b c0:c ",
+		known(func(f *Facts) {
+			f.Finish, f.HasOutput, f.Output, f.CountSource, f.Choices, f.Ended = "length", true, 2, tape.SourceUsage, 3, 2
+		})},
+	{"finish as an object", "openai-chat", []string{`{"choices":[{"delta":{},"finish_reason":{"type":"length","length":4}}]}`}, "f", "",
+		known(func(f *Facts) { f.Finish, f.Choices, f.Ended = "length", 1, 1 })},
+	{"what matters most", "openai-chat", []string{`{"choices":[{"delta":{"reasoning":"r","content":"c","refusal":"x","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]}}]}`, `{"choices":[{"delta":{"reasoning":"r","function_call":{"name":"g","arguments":"{}"}}}]}`},
+		"c t", `s0:r c0:c x0:x t0:f t0:{"a":1} s0:r t0:g t0:{} `,
+		known(func(f *Facts) { f.HasOutput, f.Refused, f.Choices = true, true, 1 })},
+	{"content in parts", "openai-chat", []string{`{"choices":[{"delta":{"content":[{"type":"text","text":"a"},{"type":"image"},7]}}]}`}, "c", "c0:a ",
+		known(func(f *Facts) { f.HasOutput, f.Choices = true, 1 })},
+	{"escapes", "openai-chat", []string{`{"choices":[{"delta":{"content":"\u4f60\n\ud83d\ude00\""}}]}`}, "c", "c0:你\n😀\" ",
+		known(func(f *Facts) { f.HasOutput, f.Choices = true, 1 })},
+	{"odd counts", "openai-chat", []string{`{"choices":[],"usage":{"prompt_tokens":9.0,"completion_tokens":-1,"prompt_tokens_details":{"cached_tokens":1.5},"reasoning_tokens":2}}`, `{"choices":[],"usage":{"completion_tokens":1e300,"total_tokens":"x"}}`, `{"choices":[],"usage":[]}`},
+		"o o o", "", known(func(f *Facts) { f.Input, f.Reasoning, f.InputSource = 9, 2, tape.SourceUsage })},
+	{"other vendors' counts", "openai-chat", []string{`{"usage":{"prompt_tokens":9,"completion_tokens":1,"prompt_cache_hit_tokens":4,"prompt_tokens_details":null}}`}, "u", "",
+		known(func(f *Facts) {
+			f.Input, f.Output, f.Cached, f.CountSource, f.InputSource = 9, 1, 4, tape.SourceUsage, tape.SourceUsage
+		})},
+	{"foreign events", "openai-chat", []string{"ping|{\"type\":\"ping\"}", "ping|not json", "", "{}"}, "o o o o", "", known(func(*Facts) {})},
+	{"malformed", "openai-chat", []string{`{"choices":[{"delta":{"content":"a"}}],"x":NaN}`, `[]`, "message|x", "\"a\"", `{"a":01}`, "{\"a\":\"\x01\"}", `{"a":"\x"}`, "{\"a\":\"\xff\"}"}, "o o o o o o o o", "",
+		known(func(f *Facts) {
+			f.Malformed, f.Sample = 8, `{"choices":[{"delta":{"content":"a"}}],"x":NaN}`
+		})},
+	{"errors", "openai-chat", []string{`{"error":"boom"}`, `{"error":{"message":"later"}}`}, "e e", "", known(func(f *Facts) { f.Err = &ServerError{Message: "boom"} })},
+	{"no errors", "openai-chat", []string{`{"error":null}`, `{"error":""}`, `{"error":false}`}, "o o o", "", known(func(*Facts) {})},
+	{"an error with output", "openai-chat", []string{`{"error":{"code":"a","type":"b"},"choices":[{"delta":{"content":"x"},"finish_reason":"error"}]}`}, "e", "c0:x ",
+		known(func(f *Facts) {
+			f.Err, f.Finish, f.HasOutput, f.Choices, f.Ended = &ServerError{Code: "a", Type: "b", Message: `{"code":"a","type":"b"}`}, "error", true, 1, 1
+		})},
+	{"the older error", "openai-chat", []string{`{"object":"error","message":"m","type":"T","code":400}`}, "e", "", known(func(f *Facts) { f.Err = &ServerError{"400", "T", "m"} })},
+	{"error by name", "openai-chat", []string{`error|{"message":"m"}`}, "e", "", known(func(f *Facts) { f.Err = &ServerError{Message: "m"} })},
+	{"plain error by name", "openai-chat", []string{`error|out of memory`}, "e", "", known(func(f *Facts) { f.Err = &ServerError{Message: "out of memory"} })},
+}
+
 func TestEvents(t *testing.T) {
-	for _, tc := range []struct {
-		name   string
-		api    string
-		events []string // "name|payload" or payload
-		marks  string   // kind, choice if not 0, @count
-		text   string
-		want   Facts
-	}{
-		{"completions", "openai-completions", []string{`{"choices":[{"index":0,"text":"Hi"}]}`, `{"choices":[{"index":0,"text":" ","logprobs":{"tokens":["Hi"],"token_logprobs":[-0.1],"top_logprobs":[{"Hi":-0.1}],"text_offset":[0]}}]}`,
-			`{"choices":[{"index":0,"text":""}]}`, `{"choices":[{"index":0,"text":"there"}]}`, `{"choices":[{"index":0,"text":"","finish_reason":"stop"}]}`, `{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":4}}`, "[DONE]"},
-			"c c r c f u d", "c0:Hi c0:  c0:there ",
-			known(func(f *Facts) {
-				f.Finish, f.Done, f.HasOutput, f.Input, f.Output, f.CountSource, f.Choices, f.Ended = "stop", true, true, 5, 4, tape.SourceUsage, 1, 1
-				f.InputSource = tape.SourceUsage
-			})},
-		{"several choices in one event", "openai-chat", []string{`{"choices":[{"index":0,"delta":{"content":"a"}},{"index":2,"delta":{"content":"b"}},{"index":1,"delta":{}}],"usage":{"completion_tokens":2}}`,
-			`{"choices":[{"index":1,"delta":{},"finish_reason":"length"},{"index":0,"delta":{"content":"c"},"finish_reason":"stop"}]}`},
-			"c@2 c2@2 c", "c0:a c2:b c0:c ",
-			known(func(f *Facts) {
-				f.Finish, f.HasOutput, f.Output, f.CountSource, f.Choices, f.Ended = "length", true, 2, tape.SourceUsage, 3, 2
-			})},
-		{"finish as an object", "openai-chat", []string{`{"choices":[{"delta":{},"finish_reason":{"type":"length","length":4}}]}`}, "f", "",
-			known(func(f *Facts) { f.Finish, f.Choices, f.Ended = "length", 1, 1 })},
-		{"what matters most", "openai-chat", []string{`{"choices":[{"delta":{"reasoning":"r","content":"c","refusal":"x","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]}}]}`, `{"choices":[{"delta":{"reasoning":"r","function_call":{"name":"g","arguments":"{}"}}}]}`},
-			"c t", `s0:r c0:c x0:x t0:f t0:{"a":1} s0:r t0:g t0:{} `,
-			known(func(f *Facts) { f.HasOutput, f.Refused, f.Choices = true, true, 1 })},
-		{"content in parts", "openai-chat", []string{`{"choices":[{"delta":{"content":[{"type":"text","text":"a"},{"type":"image"},7]}}]}`}, "c", "c0:a ",
-			known(func(f *Facts) { f.HasOutput, f.Choices = true, 1 })},
-		{"escapes", "openai-chat", []string{`{"choices":[{"delta":{"content":"\u4f60\n\ud83d\ude00\""}}]}`}, "c", "c0:你\n😀\" ",
-			known(func(f *Facts) { f.HasOutput, f.Choices = true, 1 })},
-		{"odd counts", "openai-chat", []string{`{"choices":[],"usage":{"prompt_tokens":9.0,"completion_tokens":-1,"prompt_tokens_details":{"cached_tokens":1.5},"reasoning_tokens":2}}`, `{"choices":[],"usage":{"completion_tokens":1e300,"total_tokens":"x"}}`, `{"choices":[],"usage":[]}`},
-			"o o o", "", known(func(f *Facts) { f.Input, f.Reasoning, f.InputSource = 9, 2, tape.SourceUsage })},
-		{"other vendors' counts", "openai-chat", []string{`{"usage":{"prompt_tokens":9,"completion_tokens":1,"prompt_cache_hit_tokens":4,"prompt_tokens_details":null}}`}, "u", "",
-			known(func(f *Facts) {
-				f.Input, f.Output, f.Cached, f.CountSource, f.InputSource = 9, 1, 4, tape.SourceUsage, tape.SourceUsage
-			})},
-		{"foreign events", "openai-chat", []string{"ping|{\"type\":\"ping\"}", "ping|not json", "", "{}"}, "o o o o", "", known(func(*Facts) {})},
-		{"malformed", "openai-chat", []string{`{"choices":[{"delta":{"content":"a"}}],"x":NaN}`, `[]`, "message|x", "\"a\"", `{"a":01}`, "{\"a\":\"\x01\"}", `{"a":"\x"}`, "{\"a\":\"\xff\"}"}, "o o o o o o o o", "",
-			known(func(f *Facts) {
-				f.Malformed, f.Sample = 8, `{"choices":[{"delta":{"content":"a"}}],"x":NaN}`
-			})},
-		{"errors", "openai-chat", []string{`{"error":"boom"}`, `{"error":{"message":"later"}}`}, "e e", "", known(func(f *Facts) { f.Err = &ServerError{Message: "boom"} })},
-		{"no errors", "openai-chat", []string{`{"error":null}`, `{"error":""}`, `{"error":false}`}, "o o o", "", known(func(*Facts) {})},
-		{"an error with output", "openai-chat", []string{`{"error":{"code":"a","type":"b"},"choices":[{"delta":{"content":"x"},"finish_reason":"error"}]}`}, "e", "c0:x ",
-			known(func(f *Facts) {
-				f.Err, f.Finish, f.HasOutput, f.Choices, f.Ended = &ServerError{Code: "a", Type: "b", Message: `{"code":"a","type":"b"}`}, "error", true, 1, 1
-			})},
-		{"the older error", "openai-chat", []string{`{"object":"error","message":"m","type":"T","code":400}`}, "e", "", known(func(f *Facts) { f.Err = &ServerError{"400", "T", "m"} })},
-		{"error by name", "openai-chat", []string{`error|{"message":"m"}`}, "e", "", known(func(f *Facts) { f.Err = &ServerError{Message: "m"} })},
-		{"plain error by name", "openai-chat", []string{`error|out of memory`}, "e", "", known(func(f *Facts) { f.Err = &ServerError{Message: "out of memory"} })},
-	} {
+	for _, tc := range eventCases {
 		dec := dialectFor(t, tc.api).NewDecoder()
 		var text collected
 		dec.SetSink(text.sink)
@@ -273,97 +280,6 @@ func TestBoundsOfWhatIsKept(t *testing.T) {
 	if dec.Event("", deep, nil); f.Malformed != 2 {
 		t.Errorf("deep nesting was taken: %+v", f)
 	}
-}
-
-// depth is the nesting of valid JSON.
-func depth(b []byte) (most int) {
-	n, text, escaped := 0, false, false
-	for _, c := range b {
-		switch {
-		case escaped:
-			escaped = false
-		case text && c == '\\':
-			escaped = true
-		case c == '"':
-			text = !text
-		case text:
-		case c == '{' || c == '[':
-			n++
-			most = max(most, n)
-		case c == '}' || c == ']':
-			n--
-		}
-	}
-	return most
-}
-
-func FuzzValid(f *testing.F) {
-	for _, s := range []string{`{"a":[1,-0.5e+3,true,false,null,"\u00e9\n"]}`, "01", "NaN", "-", "1.", "1e", `"\ud800"`, "\"\xff\"", `{"a" : 1 , }`, " [ ] ", "{}x", "\"\x01\"", "nul", "\u00a01"} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		want := json.Valid(b) && utf8.Valid(b) && depth(b) < maxDepth
-		if got := valid(b); got != want {
-			t.Fatalf("valid(%q) = %v, want %v", b, got, want)
-		}
-	})
-}
-
-// chunkOf is the shape of a chat chunk, for a second reading by encoding/json.
-type chunkOf struct {
-	Choices []struct {
-		Index int             `json:"index"`
-		Delta json.RawMessage `json:"delta"`
-	} `json:"choices"`
-}
-
-func FuzzDecoders(f *testing.F) {
-	for _, s := range []string{
-		chatChunk, "[DONE]", `{"error":{"message":1}}`, `{"choices":[{"index":1e9,"delta":{"content":[{"text":"a"}]}}],"usage":{"completion_tokens":5.0}}`,
-		`{"choices":[{"index":-1,"text":"\ud800","finish_reason":{"type":7}},null,3]}`, `{"choices":{},"usage":3,"error":[]}`,
-	} {
-		f.Add("", s)
-		f.Add("error", s)
-	}
-	f.Fuzz(func(t *testing.T, name, payload string) {
-		for _, api := range Names() {
-			dec := dialectFor(t, api).NewDecoder()
-			var text strings.Builder
-			dec.SetSink(func(p Piece) {
-				if !tape.IsToken(p.Kind) || len(p.Text) == 0 {
-					t.Fatalf("sink was given %q of kind %c", p.Text, p.Kind)
-				}
-				text.Write(p.Text)
-			})
-			before := strings.Clone(payload)
-			b := []byte(payload)
-			marks := dec.Event(name, b, nil)
-			f := *dec.Facts()
-			if len(marks) == 0 || string(b) != before || len(f.Sample) > 200 || f.Ended > f.Choices || !f.HasOutput && text.Len() > 0 {
-				t.Fatalf("%d marks, payload %q, facts %+v", len(marks), b, f)
-			}
-			if f.Err != nil && len(f.Err.Message) > 500 || f.Input < Unknown || f.Output < Unknown || f.Cached < Unknown {
-				t.Fatalf("facts %+v, %+v", f, f.Err)
-			}
-			for _, m := range marks {
-				if m.Choice < 0 || m.Tok < Unknown || strings.IndexByte("rcstxhfueo"+"d", m.Kind) < 0 {
-					t.Fatalf("mark %+v", m)
-				}
-			}
-			var chunk chunkOf
-			if f.Malformed > 0 && utf8.ValidString(payload) && depth(b) < maxDepth && strings.HasPrefix(strings.Trim(payload, space), "{") && json.Valid(b) {
-				t.Fatalf("valid payload %q is called malformed", payload)
-			}
-			if strings.HasPrefix(api, "openai-c") && f.Malformed == 0 && name == "" && f.HasOutput && json.Unmarshal(b, &chunk) == nil && len(chunk.Choices) == 0 && !strings.Contains(strings.ToLower(payload), "choices") {
-				t.Fatalf("output %q out of a payload without choices", text.String())
-			}
-			dec.Reset()
-			dec.Whole(b)
-			if string(b) != before || !dec.Facts().Whole {
-				t.Fatalf("payload %q, facts %+v", b, dec.Facts())
-			}
-		}
-	})
 }
 
 const chatChunk = `{"id":"chatcmpl-0123456789abcdef0123456789abcdef","object":"chat.completion.chunk","created":1700000000,"model":"deepseek-v4-flash","choices":[{"index":0,"delta":{"role":null,"content":" word","reasoning_content":null,"tool_calls":null},"logprobs":null,"finish_reason":null}],"usage":null}`
