@@ -227,6 +227,7 @@ func (d *decoder) sequence(n *ast.SequenceNode, v reflect.Value, path string) {
 		d.add(d.node(n).issue(path, hint, "%s is needed, not a list", needed))
 		return
 	}
+	d.note(path, d.node(n))
 	out := reflect.MakeSlice(v.Type(), len(n.Values), len(n.Values))
 	for i, item := range n.Values {
 		full := fmt.Sprintf("%s[%d]", path, i)

@@ -11,7 +11,7 @@ import (
 func Default() *Spec {
 	return &Spec{
 		Name:   "run",
-		Target: Target{API: "openai-chat", HTTP: "1.1", Resolve: "per_connection"},
+		Target: Target{API: "openai-chat", HTTP: "1.1", Resolve: "per_connection", RequestIDHeader: "X-Request-Id"},
 		Workload: Workload{
 			Dataset:  Dataset{Format: "auto"},
 			Template: "{question}",
@@ -25,7 +25,12 @@ func Default() *Spec {
 			Arrivals:    "constant",
 			Burstiness:  1,
 			Attempts:    1,
-			Tail:        "none",
+			Retry: Retry{
+				On:         []string{"connect", "reset", "429", "5xx"},
+				Backoff:    Backoff{Initial: Duration(time.Second), Factor: 2, Max: Duration(30 * time.Second), Jitter: 0.1},
+				RetryAfter: true,
+			},
+			Tail: "none",
 		},
 		Limits: Limits{
 			Connect:    Duration(10 * time.Second),
@@ -33,6 +38,7 @@ func Default() *Spec {
 			Idle:       Duration(300 * time.Second),
 			KeepAlive:  Duration(4 * time.Second),
 			Drain:      Duration(30 * time.Second),
+			Abort:      Abort{Min: 10},
 		},
 		Record:    Record{Output: "hash", Compress: true},
 		Report:    Report{Windows: []string{"whole", "stable", "steady"}},

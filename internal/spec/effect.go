@@ -40,6 +40,7 @@ func (s *Spec) withoutEffect() []noEffect {
 	}
 	s.apiEffect(idle)
 	s.networkEffect(idle)
+	s.failureEffect(idle)
 
 	l := s.Load
 	open := l.Rate > 0
@@ -78,6 +79,8 @@ func (s *Spec) checkTogether() []Issue {
 	}
 	c.credentials()
 	c.plainHTTP2()
+	c.abandon()
+	c.abort()
 	c.ramp()
 	c.bounds()
 	return c.issues
@@ -105,6 +108,8 @@ func isOff(s *Spec, path string) bool {
 		return s.Workload.System == ""
 	case "load.tail":
 		return s.Load.Tail == "none"
+	case "load.retry.retry_after":
+		return !s.Load.Retry.RetryAfter
 	}
 	return false
 }
@@ -186,9 +191,11 @@ func (c *checker) bounds() {
 		}
 	}
 	drawn := l.Rate > 0 && l.Arrivals != "constant" && c.s.Seeds.Arrivals == nil ||
-		c.s.Workload.Order == "shuffle" && c.s.Seeds.Order == nil
+		c.s.Workload.Order == "shuffle" && c.s.Seeds.Order == nil ||
+		l.Attempts > 1 && l.Retry.Backoff.Initial > 0 && l.Retry.Backoff.Jitter > 0 && c.s.Seeds.Retry == nil ||
+		l.Abandon.Share > 0 && l.Abandon.Share < 1 && c.s.Seeds.Abandon == nil
 	if !drawn && c.s.given("seeds.run") {
-		c.note("seeds.run", "", "nothing is drawn from it: arrivals and order are fixed without it")
+		c.note("seeds.run", "", "nothing is drawn from it: all that could be drawn is fixed without it")
 	}
 }
 

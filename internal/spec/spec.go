@@ -56,6 +56,8 @@ type Target struct {
 	Spread bool `json:"spread"`
 	// Close a connection after so many requests; 0: never.
 	RenewAfter int64 `json:"renew_after"`
+	// Header that carries the id of each request, as on the tape; "": none is sent.
+	RequestIDHeader string `json:"request_id_header"`
 }
 
 // Custom says what the server speaks when target.api is custom. Fields of its
@@ -152,9 +154,45 @@ type Load struct {
 	// Unmeasured requests before the measured ones.
 	Warmup int64 `json:"warmup"`
 	// Tries per request; 1 sends once.
-	Attempts int64 `json:"attempts"`
+	Attempts int64   `json:"attempts"`
+	Retry    Retry   `json:"retry"`
+	Abandon  Abandon `json:"abandon"`
 	// auto goes on with unmeasured requests until the measured ones have ended, so that the last do not run in an emptying batch.
 	Tail string `json:"tail"`
+}
+
+// Retry says which failures are tried again (load.attempts above 1), and how
+// long after. The wait holds the request's slot, and is part of its latency.
+type Retry struct {
+	// Outcome classes such as connect, reset, timeout, server_error; statuses such as "429"; "4xx" and "5xx".
+	On      []string `json:"on"`
+	Backoff Backoff  `json:"backoff"`
+	// Wait at least as long as the answer's Retry-After says. Longer than backoff.max: the request is not tried again.
+	RetryAfter bool `json:"retry_after"`
+}
+
+// Backoff is the wait before a further attempt: initial × factor^(n−1) before
+// attempt n+1, at most max.
+type Backoff struct {
+	// Before the second attempt; 0: none.
+	Initial Duration `json:"initial"`
+	// From one wait to the next; 1 or more.
+	Factor float64 `json:"factor"`
+	// Longest wait.
+	Max Duration `json:"max"`
+	// Share of each wait, 0 to 1, by which it is drawn longer or shorter (seeds.retry).
+	Jitter float64 `json:"jitter"`
+}
+
+// Abandon closes streams in the middle, as users do: requests of their own
+// outcome, abandoned, which is neither success nor failure.
+type Abandon struct {
+	// Share of requests, 0 to 1, drawn by seeds.abandon.
+	Share float64 `json:"share"`
+	// Close after this many token events.
+	AfterTokens int64 `json:"after_tokens"`
+	// Or: close this long after the release of an attempt.
+	After Duration `json:"after"`
 }
 
 // Ramp raises the rate (or, in a closed loop, the concurrency) at the start.
@@ -183,6 +221,20 @@ type Limits struct {
 	Drain Duration `json:"drain"`
 	// Share of failed requests, 0 to 1, that is still a success.
 	FailedShare float64 `json:"failed_share"`
+	Abort       Abort   `json:"abort"`
+}
+
+// Abort stops the run when too many requests failed, of any phase; running ones
+// may end within limits.drain.
+type Abort struct {
+	// Share of the ended requests, above 0 to 1; left out: no such rule.
+	FailedShare float64 `json:"failed_share"`
+	// Number of failed requests; left out: no such rule.
+	Failed int64 `json:"failed"`
+	// Ended requests below which the share is not judged.
+	Min int64 `json:"min"`
+	// Look only at requests that ended within this time; left out: at all of the run.
+	Window Duration `json:"window"`
 }
 
 // Record says what is kept.
@@ -248,4 +300,8 @@ type Seeds struct {
 	Arrivals *int64 `json:"arrivals,omitempty"`
 	// Of the shuffled order of rows alone.
 	Order *int64 `json:"order,omitempty"`
+	// Of the jitter of waits before further attempts alone.
+	Retry *int64 `json:"retry,omitempty"`
+	// Of the choice of requests to abandon alone.
+	Abandon *int64 `json:"abandon,omitempty"`
 }

@@ -100,6 +100,7 @@ func (s *Spec) checkFields() []Issue {
 	c.target()
 	c.workload()
 	c.load()
+	c.retry()
 	c.limits()
 	c.report()
 	c.devices()
@@ -107,7 +108,7 @@ func (s *Spec) checkFields() []Issue {
 	for _, f := range []struct {
 		path  string
 		value *int64
-	}{{"seeds.run", &s.Seeds.Run}, {"seeds.arrivals", s.Seeds.Arrivals}, {"seeds.order", s.Seeds.Order}} {
+	}{{"seeds.run", &s.Seeds.Run}, {"seeds.arrivals", s.Seeds.Arrivals}, {"seeds.order", s.Seeds.Order}, {"seeds.retry", s.Seeds.Retry}, {"seeds.abandon", s.Seeds.Abandon}} {
 		if f.value != nil && *f.value < 0 {
 			c.bad(f.path, "", "%d is negative", *f.value)
 		}
@@ -160,6 +161,15 @@ func (c *checker) target() {
 			c.bad(path, "keep one", "the same header as %s", seen[lower])
 		}
 		seen[lower] = name
+	}
+	switch id := t.RequestIDHeader; {
+	case id == "":
+	case !headerName.MatchString(id):
+		c.bad("target.request_id_header", `letters, digits and -, such as X-Request-Id; "" sends none`, "%q cannot be a header's name", clip(id))
+	case slices.Contains(ownHeaders, strings.ToLower(id)) || strings.EqualFold(id, "Authorization"):
+		c.bad("target.request_id_header", "another name", "%s has a meaning of its own", id)
+	case seen[strings.ToLower(id)] != "" && c.s.given("target.request_id_header"):
+		c.bad("target.request_id_header", "keep one", "has no effect: target.headers.%s sends the same header", seen[strings.ToLower(id)])
 	}
 }
 

@@ -40,6 +40,7 @@ func (s *Spec) Masked() *Spec {
 	}
 	m.Target.Custom.Body, _ = cloneAny(s.Target.Custom.Body).(map[string]any)
 	m.Workload.Sampling, _ = cloneAny(s.Workload.Sampling).(map[string]any)
+	m.Load.Retry.On = slices.Clone(s.Load.Retry.On)
 	m.Report.Windows = slices.Clone(s.Report.Windows)
 	m.Report.Strict = slices.Clone(s.Report.Strict)
 	m.Telemetry.Metrics = slices.Clone(s.Telemetry.Metrics)
@@ -47,6 +48,7 @@ func (s *Spec) Masked() *Spec {
 		m.Telemetry.Metrics[i].URL = maskURL(m.Telemetry.Metrics[i].URL)
 	}
 	m.Seeds.Arrivals, m.Seeds.Order = cloneInt(s.Seeds.Arrivals), cloneInt(s.Seeds.Order)
+	m.Seeds.Retry, m.Seeds.Abandon = cloneInt(s.Seeds.Retry), cloneInt(s.Seeds.Abandon)
 	return &m
 }
 

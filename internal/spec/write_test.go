@@ -164,6 +164,24 @@ func drawSpec(t *rapid.T) *Spec {
 		s.Load.Ramp = Ramp{Shape: pick("shape", "load.ramp.shape"), Duration: dur.Draw(t, "ramp")}
 	}
 	s.Load.Tail = pick("tail", "load.tail")
+	if rapid.Bool().Draw(t, "again") {
+		s.Load.Attempts = rapid.Int64Range(2, 9).Draw(t, "attempts")
+		s.Load.Retry = Retry{
+			On:         rapid.SampledFrom([][]string{{"reset"}, {"429", "5xx", "timeout"}, {"http_status"}}).Draw(t, "on"),
+			Backoff:    Backoff{rapid.SampledFrom([]Duration{0, 5, 1e9}).Draw(t, "initial"), rapid.Float64Range(1, 9).Draw(t, "factor"), 2e9, rapid.Float64Range(0, 1).Draw(t, "jitter")},
+			RetryAfter: rapid.Bool().Draw(t, "retryAfter"),
+		}
+	}
+	switch {
+	case rapid.Bool().Draw(t, "abandoned") && s.Workload.Stream && s.Workload.OutputTokens == 0:
+		s.Load.Abandon = Abandon{Share: rapid.Float64Range(0.001, 1).Draw(t, "abandon"), AfterTokens: 3}
+	case rapid.Bool().Draw(t, "impatient"):
+		s.Load.Abandon = Abandon{Share: 0.5, After: 1}
+	}
+	if rapid.Bool().Draw(t, "abort") {
+		s.Limits.Abort = Abort{FailedShare: rapid.SampledFrom([]float64{0, 0.5}).Draw(t, "abortShare"), Failed: 3, Min: 7, Window: Duration(rapid.SampledFrom([]int{0, 9}).Draw(t, "abortWindow"))}
+	}
+	s.Target.RequestIDHeader = rapid.SampledFrom([]string{"", "X-Request-Id", "X-Trace"}).Draw(t, "idHeader")
 	s.Limits.Idle = rapid.OneOf(dur, rapid.Just(Duration(0))).Draw(t, "idle")
 	s.Limits.Total = rapid.OneOf(dur, rapid.Just(Duration(0))).Draw(t, "total")
 	s.Limits.FailedShare = rapid.Float64Range(0, 1).Draw(t, "share")
@@ -193,8 +211,10 @@ func drawSpec(t *rapid.T) *Spec {
 			s.Load.Tail = d.Load.Tail
 		case "seeds.order":
 			s.Seeds.Order = nil
+		case "load.abandon.after":
+			s.Load.Abandon = Abandon{}
 		default:
-			if strings.HasPrefix(e.path, "target.") {
+			if strings.HasPrefix(e.path, "target.") || strings.HasPrefix(e.path, "load.retry") || strings.HasPrefix(e.path, "limits.abort") {
 				v, _ := reach(reflect.ValueOf(s).Elem(), e.path)
 				def, _ := reach(reflect.ValueOf(d).Elem(), e.path)
 				v.Set(def)
