@@ -336,7 +336,7 @@ type Tokens struct {
 // Bytes counts what went over the wire.
 type Bytes struct {
 	Sent  int64 `json:"sent"` // request body
-	Body  int64 `json:"body"` // response body as decoded from its transfer coding
+	Body  int64 `json:"body"` // response body as decoded from its transfer and content coding
 	Reads int64 `json:"reads"`
 }
 

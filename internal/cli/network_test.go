@@ -195,7 +195,7 @@ func TestRunSeveralServers(t *testing.T) {
 	}
 }
 
-// B18 at the command line: direct whatever the environment says, the proxy that
+// B18: at the command line too: direct whatever the environment says, the proxy that
 // is taken is said and recorded, and its password is nowhere.
 func TestRunProxy(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:9")

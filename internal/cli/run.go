@@ -20,6 +20,7 @@ import (
 	"tokentape/internal/observe"
 	"tokentape/internal/probe"
 	"tokentape/internal/report"
+	"tokentape/internal/resource"
 	"tokentape/internal/run"
 	"tokentape/internal/telemetry"
 	"tokentape/tape"
@@ -85,6 +86,12 @@ func noPlanFlags(cmd *cobra.Command) error {
 func (a *app) run(ctx context.Context, j *job, o runOptions) (string, error) {
 	if ctx == nil {
 		ctx = context.Background()
+	}
+	if err := j.resolve(ctx); err != nil {
+		return "", err
+	}
+	if err := j.resources(resource.Here()); err != nil {
+		return "", err
 	}
 	pre, err := j.preflight(ctx)
 	if err != nil {

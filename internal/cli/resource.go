@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+
+	"tokentape/internal/resource"
+)
+
+// resources compares what the plan needs with what this machine has. What is
+// short is a refusal, or a note of the run.
+func (j *job) resources(m resource.Machine) error {
+	s := j.spec
+	info := j.file.Info()
+	n := resource.Need{
+		InFlight: s.Load.Concurrency, Shared: s.Target.HTTP == "2", Output: s.Workload.OutputTokens,
+		Rate: s.Load.Rate, RenewAfter: s.Target.RenewAfter, Idle: s.Limits.KeepAlive.D(),
+	}
+	if s.Load.Requests > 0 && s.Load.Tail == "none" {
+		n.All = s.Load.Requests + s.Load.Warmup
+	}
+	if n.All > 0 {
+		n.InFlight = min(n.InFlight, n.All) // no more can be in flight than there are
+	}
+	if info.Rows > 0 {
+		n.Body = info.Bytes / info.Rows
+	}
+	for _, raw := range j.urls() {
+		if u, err := url.Parse(raw); err == nil && u.Scheme != "unix" {
+			n.Servers++
+		}
+	}
+	if j.net.cfg.Proxy != nil {
+		n.Servers = min(n.Servers, 1)
+	}
+	if s.Target.Spread {
+		for _, line := range j.net.addresses {
+			n.Servers += int64(strings.Count(line, ", "))
+		}
+	}
+	notes, err := resource.Check(n, m)
+	j.notes = append(j.notes, notes...)
+	var r *resource.Refusal
+	if errors.As(err, &r) {
+		return usageError(r.Error(), r.Hint...)
+	}
+	return err
+}
