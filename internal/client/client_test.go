@@ -400,7 +400,7 @@ func TestBodyCloseDrains(t *testing.T) {
 				if _, err := resp.Body.Read(make([]byte, 1)); err == nil {
 					t.Error("a closed body can be read")
 				}
-				resp = post(t, c, &tr)
+				_ = post(t, c, &tr)
 				if tr.Reused != tt.reuse {
 					t.Errorf("reused %v, want %v", tr.Reused, tt.reuse)
 				}

@@ -190,12 +190,6 @@ func (f *flight) available() int {
 	return f.avail
 }
 
-func (f *flight) sentAny() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.sent > 0
-}
-
 // agrees reports whether the account of the response's framing is net/http's.
 func (f *flight) agrees(chunked bool, length int64) bool {
 	f.mu.Lock()
