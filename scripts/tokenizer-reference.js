@@ -332,7 +332,7 @@ async function small(out, n, seed) {
     const r = random(seed);
     const want = [];
     for (const text of texts(n, seed, ['[MASK]'])) {
-      if (text.includes('\0')) continue; // its binding ends a string there
+      if (/\0|^\s*\ufeff/.test(text)) continue; // its binding ends a string there, or drops it
       const ids = [...sp.encodeIds(text)];
       const any = Array.from({ length: 1 + r.below(12) }, () => r.below(spec.pieces.length));
       want.push({ text, ids, full: sp.decodeIds(ids), any, anyFull: sp.decodeIds(any) });

@@ -64,7 +64,7 @@ func (a *addedSet) split(s string, out []found) []found {
 		t := &a.toks[which]
 		from, to := i, i+n
 		i = to
-		if t.singleWord && !(alone(s, from, to)) {
+		if t.singleWord && !alone(s, from, to) {
 			continue
 		}
 		if t.lstrip {
@@ -76,7 +76,12 @@ func (a *addedSet) split(s string, out []found) []found {
 		if start < from {
 			out = append(out, found{span{start, from}, -1})
 		}
-		out = append(out, found{span{from, to}, t.id})
+		// The blanks that a token before has taken count again for a token made of
+		// blanks, unless that one takes the blanks before it too; the reference
+		// does so.
+		if from < to {
+			out = append(out, found{span{from, to}, t.id})
+		}
 		start = to
 	}
 	if start < len(s) {

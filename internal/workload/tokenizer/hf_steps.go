@@ -289,6 +289,9 @@ func unicodeScripts(s string, out []span) []span {
 const anyScript = ""
 
 func script(r rune) string {
+	if among(r, noScript) {
+		return anyScript
+	}
 	for name, tab := range unicode.Scripts {
 		if unicode.Is(tab, r) {
 			return name

@@ -12,8 +12,7 @@ import (
 func isWhite(r rune) bool { return unicode.IsSpace(r) }
 
 // regex compiles a pattern of the reference's engine (Oniguruma, Ruby syntax) for
-// an engine with .NET syntax. What cannot be carried over is refused. Character
-// classes such as \p{L} are Go's (Unicode 15.0; the reference: 16.0).
+// an engine with .NET syntax. What cannot be carried over is refused.
 func regex(pattern string) (matcher, error) {
 	p, err := translate(pattern)
 	if err != nil {
@@ -44,7 +43,26 @@ func regex(pattern string) (matcher, error) {
 }
 
 // wordClass is \w of the reference, as members of a character class.
-const wordClass = `\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}` + "\u24B6-\u24E9\U0001F130-\U0001F149\U0001F150-\U0001F169\U0001F170-\U0001F189"
+var wordClass = property("L") + property("M") + property("Nd") + `\p{Nl}\p{Pc}` + "²³¹¼-¾" +
+	"\u24B6-\u24E9\U0001F130-\U0001F149\U0001F150-\U0001F169\U0001F170-\U0001F189"
+
+// newIn are the characters of a property that the engine does not know: it has
+// Go's tables, the reference has those of Unicode 16.0.
+var newIn = map[string][][][2]rune{
+	"L": {newUpper, newLower, newModifier, newLetter}, "Lu": {newUpper}, "Ll": {newLower}, "Lm": {newModifier}, "Lo": {newLetter},
+	"M": {newMark}, "N": {newDigit}, "Nd": {newDigit}, "P": {newPunct}, "S": {newSymbol}, "Han": {{{0x2EBF0, 0x2EE5D}}},
+}
+
+// property is \p{name} of the reference, as members of a character class.
+func property(name string) string {
+	out := `\p{` + name + `}`
+	for _, tab := range newIn[name] {
+		for _, r := range tab {
+			out += string(r[0]) + "-" + string(r[1])
+		}
+	}
+	return out
+}
 
 // translate rewrites what the two syntaxes spell differently: \w, \h and class
 // intersections.
@@ -135,9 +153,26 @@ func escape(s string, inClass bool) (out string, n int, err error) {
 		if strings.HasPrefix(s[2:], "{^") {
 			return "", 0, errors.New(`\p{^…} is not supported`)
 		}
-		if end := strings.IndexByte(s, '}'); end > 0 && s[2:3] == "{" {
-			return s[:end+1], end + 1, nil
+		end := strings.IndexByte(s, '}')
+		if end < 0 || s[2] != '{' {
+			return "", 0, errors.New(`\` + s[1:2] + " needs a {name}")
 		}
+		members := property(s[3:end])
+		switch {
+		case newIn[s[3:end]] == nil, s[1] == 'P' && inClass:
+			return s[:end+1], end + 1, nil
+		case s[1] == 'P':
+			return "[^" + members + "]", end + 1, nil
+		case inClass:
+			return members, end + 1, nil
+		}
+		return "[" + members + "]", end + 1, nil
+	case 'd', 'D':
+		if s[1] == 'D' && inClass {
+			break
+		}
+		t, _, err := escape(map[byte]string{'d': `\p{Nd}`, 'D': `\P{Nd}`}[s[1]], inClass)
+		return t, 2, err
 	}
 	_, n = utf8.DecodeRuneInString(s[1:])
 	return s[:1+n], 1 + n, nil
