@@ -38,7 +38,8 @@ func (a *app) simCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sim",
 		Short: "A simulated SGLang server, to try tokentape on and to check it with",
-		Long: `sim serves the OpenAI API of a simulated SGLang server until Ctrl-C. Its URL goes
+		Long: `sim serves a simulated SGLang server until Ctrl-C: its OpenAI routes and /generate,
+and the APIs of other servers (docs/dialects) on the same engine. Its URL goes
 to stdout, everything else to stderr. Time passes in it as in a continuously
 batching engine: prefill costs by uncached prompt token, decode steps cost by the
 number of running requests, slots are limited, prompts that begin alike hit a
@@ -106,6 +107,7 @@ func (f *simFlags) register(fs *pflag.FlagSet) {
 	fs.Float64Var(&o.AcceptRate, "accept-rate", o.AcceptRate, "chance that a drafted token is accepted, 0 to 1")
 	fs.BoolVar(&o.SpecUsage, "spec-usage", o.SpecUsage, "report accepted and rejected tokens in usage")
 	fs.BoolVar(&f.noRole, "no-role-chunk", false, "no role-only first chunk")
+	fs.BoolVar(&o.Incremental, "incremental", o.Incremental, "/generate streams only what is new, as SGLang with --incremental-streaming-output")
 	fs.BoolVar(&f.earlyRole, "early-role-chunk", false, "role-only first chunk on arrival, before prefill")
 	fs.BoolVar(&o.EarlyHeader, "early-header", o.EarlyHeader, "response headers on arrival, before prefill")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "of lengths, words, acceptance and faults")

@@ -6,14 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds the nesting of a payload. It is below the limit of fastjson,
-// which reads what was found valid here.
+// maxDepth bounds the nesting of a payload, and so the stack that it takes.
 const maxDepth = 200
 
 // valid reports whether b is one JSON value by RFC 8259 in valid UTF-8, nested
-// at most maxDepth deep. fastjson alone takes NaN, leading zeros, raw control
-// characters, bad escapes and broken UTF-8, and its error messages quote the
-// whole rest of the payload; so every payload comes through here first.
+// at most maxDepth deep. Quick readers of JSON take NaN, leading zeros, raw
+// control characters, bad escapes and broken UTF-8, and encoding/json is slow.
 func valid(b []byte) bool {
 	i := skipSpace(b, 0)
 	i = validValue(b, i, maxDepth)
