@@ -112,6 +112,9 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, chat bool, api
 		return
 	}
 	a.g, a.t.Stream, a.t.PromptTokens = g, g.stream, g.req.Prompt.Tokens
+	if bytes.Contains(body.Bytes(), []byte(copyMarker)) {
+		g.req.AcceptRate = s.o.CopyAcceptRate
+	}
 	if a.f != nil && a.f.Kind.info().Stream && !g.stream {
 		a.f = nil
 	}

@@ -46,6 +46,7 @@ type Options struct {
 
 	TokensPerEvent int     `json:"tokens_per_event"` // most tokens a decode step yields (speculation when > 1)
 	AcceptRate     float64 `json:"accept_rate"`      // chance that a drafted token is accepted, 0..1
+	CopyAcceptRate float64 `json:"copy_accept_rate"` // the same where the prompt asks for a copy "word for word"; 0: as AcceptRate
 	SpecUsage      bool    `json:"spec_usage"`       // completion_tokens_details with accepted and rejected tokens
 
 	RoleChunk   Role `json:"role_chunk"`
@@ -105,6 +106,8 @@ func (o *Options) Validate() error {
 		return err
 	}
 	switch {
+	case !(o.CopyAcceptRate >= 0 && o.CopyAcceptRate <= 1):
+		return fmt.Errorf("simulated server: CopyAcceptRate must be from 0 to 1")
 	case o.Model == "":
 		return fmt.Errorf("simulated server: Model must not be empty")
 	case o.Context < 2:

@@ -12,6 +12,10 @@ import (
 	"tokentape/internal/sim"
 )
 
+// copyMarker in a request tells a prompt whose answer repeats a passage of it, so
+// that drafted tokens are accepted at Options.CopyAcceptRate.
+const copyMarker = "word for word"
+
 // maxBody bounds a request body in bytes.
 const maxBody = 64 << 20
 

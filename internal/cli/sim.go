@@ -105,6 +105,7 @@ func (f *simFlags) register(fs *pflag.FlagSet) {
 	fs.Float64Var(&o.OutputCV, "output-cv", o.OutputCV, "its coefficient of variation (log-normal); 0: always the mean")
 	fs.IntVar(&o.TokensPerEvent, "tokens-per-event", o.TokensPerEvent, "most tokens a decode step yields (speculation)")
 	fs.Float64Var(&o.AcceptRate, "accept-rate", o.AcceptRate, "chance that a drafted token is accepted, 0 to 1")
+	fs.Float64Var(&o.CopyAcceptRate, "copy-accept-rate", o.CopyAcceptRate, "the same for prompts that ask for a copy \"word for word\"; 0: no difference")
 	fs.BoolVar(&o.SpecUsage, "spec-usage", o.SpecUsage, "report accepted and rejected tokens in usage")
 	fs.BoolVar(&f.noRole, "no-role-chunk", false, "no role-only first chunk")
 	fs.BoolVar(&o.Incremental, "incremental", o.Incremental, "/generate streams only what is new, as SGLang with --incremental-streaming-output")

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -340,7 +341,8 @@ func (e *Engine) finishDecode(l *lane, n int) {
 		}
 		k := int64(1)
 		if draft := e.cfg.TokensPerEvent - 1; draft > 0 && !s.cancelled.Load() {
-			a := min(accept(s.seed, s.done, draft, e.cfg.AcceptRate), int(s.Len-s.done-1))
+			rate := cmp.Or(s.req.AcceptRate, e.cfg.AcceptRate)
+			a := min(accept(s.seed, s.done, draft, rate), int(s.Len-s.done-1))
 			s.mu.Lock()
 			s.drafted += int64(draft)
 			s.accepted += int64(a)

@@ -19,6 +19,8 @@ type Request struct {
 	MinTokens int64  // of a drawn length
 	IgnoreEOS bool   // exactly MaxTokens
 	Seed      uint64 // mixed into the draws of this request
+	// AcceptRate, when above 0, takes the place of Config.AcceptRate.
+	AcceptRate float64
 }
 
 // Event is output that came at once: N tokens at time T (ns of the engine's
