@@ -15,6 +15,8 @@ type Kind string
 // The kinds of faults. Where a fault begins After output tokens, an answer that
 // is shorter ends before it happens. Kinds tells what each does.
 const (
+	FaultNone Kind = "none"
+
 	FaultStatus     Kind = "status"
 	FaultDelay      Kind = "delay"
 	FaultErrorEvent Kind = "error-event"
@@ -74,6 +76,7 @@ type KindInfo struct {
 // Kinds are all kinds of faults. In what they do CODE, BODY, SIZE, AFTER and FOR
 // are the fault's settings, with their defaults in brackets.
 var Kinds = []KindInfo{
+	{FaultNone, "no fault: spares a request, as in --fault-at 0:none", false},
 	{FaultStatus, "status CODE (503) with BODY instead of an answer; FOR: as Retry-After", false},
 	{FaultRedirect, "status CODE (307) with BODY (/elsewhere) as Location", false},
 	{FaultHTML, "status 200 and a login page in HTML", false},
@@ -223,6 +226,14 @@ func (f *Fault) code(def int) int {
 
 // pick decides the fault of generation request n; nil: none.
 func (o *Options) pick(n int, header string) (*Fault, error) {
+	f, err := o.drawn(n, header)
+	if f != nil && f.Kind == FaultNone {
+		f = nil
+	}
+	return f, err
+}
+
+func (o *Options) drawn(n int, header string) (*Fault, error) {
 	if header != "" {
 		f, err := ParseFault(header)
 		return &f, err
