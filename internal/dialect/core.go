@@ -56,7 +56,9 @@ func (c *core) Reset() {
 	if cap(c.fields) > 64 {
 		c.fields = nil
 	}
-	c.sink, c.buf, c.choices, c.raw = nil, c.buf[:0], c.choices[:0], nil
+	clear(c.fields[:cap(c.fields)]) // they hold on to the last payload
+	c.fields, c.raw = c.fields[:0], nil
+	c.sink, c.buf, c.choices = nil, c.buf[:0], c.choices[:0]
 }
 
 // open finds the members of a payload of a stream; ok is false when mark says
