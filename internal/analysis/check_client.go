@@ -33,7 +33,7 @@ func (r *run) clientBound(res *Results) Check {
 	limit := max(lagFloorMS, lagShare*gap)
 	if p99 := quantile(lags, 0.99); p99 != nil && gapOK {
 		c.Value, c.Limit = p99, &limit
-		word := fmt.Sprintf("pacer lag p99 %.3g ms (limit %.3g ms)", *p99, limit)
+		word := fmt.Sprintf("pacer lag p99 %s ms (limit %s ms)", digits(*p99), digits(limit))
 		over := 0
 		for _, lag := range lags {
 			if lag > limit {
@@ -53,7 +53,7 @@ func (r *run) clientBound(res *Results) Check {
 		seen = append(seen, word)
 	}
 	if p99 := res.Load.SchedP99MS; p99 != nil {
-		word := fmt.Sprintf("scheduling latency p99 %.3g ms (limit %.0f ms)", *p99, schedMS)
+		word := fmt.Sprintf("scheduling latency p99 %s ms (limit %.0f ms)", digits(*p99), schedMS)
 		if *p99 > schedMS {
 			evidence = append(evidence, word)
 		}

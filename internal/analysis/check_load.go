@@ -24,7 +24,7 @@ func (r *run) slotWait(res *Results) Check {
 	}
 	c.Value, c.Result, c.Why = v, ResultPass, "no request waited for a slot"
 	if *v > 0 {
-		c.Why = fmt.Sprintf("%s of requests waited for a slot, %.3g ms in the mean, at most %.3g ms", percent(*v), *res.Load.SlotWaitMeanMS, *res.Load.SlotWaitMaxMS)
+		c.Why = fmt.Sprintf("%s of requests waited for a slot, %s ms in the mean, at most %s ms", percent(*v), digits(*res.Load.SlotWaitMeanMS), digits(*res.Load.SlotWaitMaxMS))
 	}
 	if *v > waitShare {
 		c.Result = ResultMiss

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"tokentape/internal/analysis/metric"
@@ -68,6 +69,15 @@ func share(n, of int64) (float64, bool) {
 		return 0, false
 	}
 	return float64(n) / float64(of), true
+}
+
+// digits is v with three digits that count, and never an exponent where people
+// expect a number.
+func digits(v float64) string {
+	if math.Abs(v) >= 100 {
+		return thousands(int64(math.Round(v)))
+	}
+	return fmt.Sprintf("%.3g", v)
 }
 
 // percent is a share as "12.3 %".
