@@ -7,7 +7,8 @@
 // between which two moments each event was handed to the connection, on the
 // machine's monotonic clock, so that a client's stamps can be checked. It must
 // never panic on a body, never let a slow reader hold up another request, and
-// never answer with anything that a real server could not have said.
+// never answer with anything that a real server could not have said, unless a
+// fault or a script asks for it.
 //
 // # What is served
 //
@@ -26,6 +27,13 @@
 // Anything else is 404 {"detail":"Not Found"}. Errors of the API have SGLang's
 // form {"object":"error","message":…,"type":…,"param":null,"code":…}; a missing
 // API key gets {"error":"Unauthorized"}.
+//
+// # Faults and scripts
+//
+// A Fault makes one answer go wrong: by share and seed, by number, or by request
+// header. Kinds says what each does. A Script replaces the engine: every POST
+// gets the bytes of a timeline at their times (docs/timelines.md), over a
+// connection that is taken from net/http.
 //
 // # Counting
 //
