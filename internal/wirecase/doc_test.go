@@ -64,7 +64,8 @@ func owned() (ids []string) {
 var awaited = map[string]string{}
 
 // proof is a Go test that proves a case: its comment begins with the case's id
-// and a colon, or its name with Test and the id.
+// and a colon, or its name with Test and the id. In a script of the command line
+// it is a line of comment that begins so.
 type proof struct {
 	id, pkg, name, about string
 }
@@ -113,6 +114,22 @@ func proofs(t *testing.T) (out []proof) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	scripts, err := filepath.Glob(root + "/cmd/tokentape/testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range scripts {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(b)) {
+			if m := proofForm.FindStringSubmatch(strings.TrimPrefix(line, "# ")); m != nil && strings.HasPrefix(line, "# ") {
+				name := "TestScripts/" + strings.TrimSuffix(filepath.Base(path), ".txtar")
+				out = append(out, proof{m[1], "./cmd/tokentape", name, strings.TrimSpace(line[2+len(m[0]):])})
+			}
+		}
+	}
 	slices.SortFunc(out, func(a, b proof) int {
 		return strings.Compare(a.id+a.pkg+a.name, b.id+b.pkg+b.name)
 	})
@@ -125,19 +142,30 @@ func runProofs(t *testing.T, list []proof) {
 	t.Helper()
 	byPkg := map[string][]string{}
 	for _, p := range list {
-		if p.pkg != "./internal/wirecase" { // those run now
-			byPkg[p.pkg] = append(byPkg[p.pkg], p.name)
+		if p.pkg == "./internal/wirecase" { // those run now
+			continue
+		}
+		if name := p.name; !slices.Contains(byPkg[p.pkg], name) {
+			byPkg[p.pkg] = append(byPkg[p.pkg], name)
 		}
 	}
 	for _, pkg := range slices.Sorted(maps.Keys(byPkg)) {
-		cmd := exec.Command("go", "test", "-count=1", "-v", "-run", "^("+strings.Join(byPkg[pkg], "|")+")$", pkg)
+		pattern := "^(" + strings.Join(byPkg[pkg], "|") + ")$"
+		if test, sub, ok := strings.Cut(byPkg[pkg][0], "/"); ok { // scripts
+			pattern = "^" + test + "$/^(" + sub
+			for _, name := range byPkg[pkg][1:] {
+				pattern += "|" + strings.TrimPrefix(name, test+"/")
+			}
+			pattern += ")$"
+		}
+		cmd := exec.Command("go", "test", "-count=1", "-v", "-run", pattern, pkg)
 		cmd.Dir = root
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Errorf("%s: %v\n%s", pkg, err, out)
 		}
 		for _, name := range byPkg[pkg] {
-			if !strings.Contains(string(out), "\n--- PASS: "+name+" (") {
+			if !strings.Contains(string(out), "--- PASS: "+name+" (") {
 				t.Errorf("%s %s did not pass:\n%s", pkg, name, clip(string(out)))
 			}
 		}
@@ -220,7 +248,7 @@ release.
 			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name(f, v), cell(what), cell(summaries(v)), got[name(f, v)])
 		}
 	}
-	b.WriteString("\n## Go tests\n\nCases that are no single timeline. A test proves a case when its comment begins with the case's id.\n\n" +
+	b.WriteString("\n## Go tests\n\nCases that are no single timeline. A test, or a line in a script of the command line, proves a case when its comment begins\nwith the case's id.\n\n" +
 		"| case | what and expected | test | result |\n|---|---|---|---|\n")
 	for _, p := range list {
 		fmt.Fprintf(&b, "| %s | %s | `%s` in %s | %s |\n", p.id, cell(p.about), p.name, strings.TrimPrefix(p.pkg, "./"), passed)
