@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the first-run example (1 request, then 4) against a real model server by
-# four APIs, and a stream that the server breaks off, and checks what came back. PORT of the server: $1 (default 11534).
+# five APIs, and a stream that the server breaks off, and checks what came back. PORT of the server: $1 (default 11534).
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -30,7 +30,7 @@ run() {
 
 run one 1 --requests 1 --concurrency 1
 run four 4
-for api in openai-completions openai-responses ollama; do
+for api in openai-completions openai-responses anthropic-messages ollama; do
   run "$api" 4 --api "$api"
 done
 
@@ -43,4 +43,4 @@ code=0
 [ $code = 4 ] || { echo "truncated: exit code $code, want 4" >&2; exit 1; }
 grep -qF '"truncated_stream": 2' "$tmp/runs/truncated"/*/results.json || { echo "truncated: no truncated_stream in results.json" >&2; exit 1; }
 
-echo "the real server answered by four APIs; a stream that it broke off was no success; results are the same from the tape"
+echo "the real server answered by five APIs; a stream that it broke off was no success; results are the same from the tape"
