@@ -116,7 +116,7 @@ func TestRunTLS(t *testing.T) {
 	os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600)
 	url := "--url=" + srv.URL
 	own := []string{"--set", "target.cert_file=" + ca, "--set", "target.key_file=" + key,
-		"--set", "telemetry.metrics=[{name: sim, url: '" + srv.URL + "/metrics'}]", "--set", "telemetry.interval=20ms"}
+		"--set", "telemetry.metrics=[{name: sim, url: '" + srv.URL + "/metrics'}]", "--set", "telemetry.interval=20ms", "--rate=40"} // long enough for a scrape
 
 	for _, tc := range []struct {
 		args        []string

@@ -316,7 +316,10 @@ func TestWarmupHandsOver(t *testing.T) {
 // When every warm-up fails, the run stops with the cause.
 func TestWarmupsAllFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no memory", http.StatusServiceUnavailable) })
+		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(10 * time.Millisecond)
+			http.Error(w, "no memory", http.StatusServiceUnavailable)
+		})
 		sum, _, _ := rig{t: t, clk: clock.New(), handler: h, load: spec.Load{Requests: 100, Concurrency: 2, Warmup: 3}}.run()
 		f := sum.Footer
 		if f.Reason != tape.ReasonWarmup || f.NotIssued < 90 || f.OK != 0 {
