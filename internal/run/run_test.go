@@ -195,6 +195,16 @@ func TestExactTimes(t *testing.T) {
 	})
 }
 
+// pause waits; it is false when the client went away.
+func pause(r *http.Request, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-r.Context().Done():
+		return false
+	}
+}
+
 // fixed answers every request with one token after d, the k-th of them after
 // slow[k] instead.
 func fixed(d time.Duration, slow map[int64]time.Duration) http.Handler {
@@ -206,9 +216,7 @@ func fixed(d time.Duration, slow map[int64]time.Duration) http.Handler {
 			wait = s
 		}
 		n++
-		select {
-		case <-time.After(wait):
-		case <-r.Context().Done():
+		if !pause(r, wait) {
 			return
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -317,8 +325,9 @@ func TestWarmupHandsOver(t *testing.T) {
 func TestWarmupsAllFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			time.Sleep(10 * time.Millisecond)
-			http.Error(w, "no memory", http.StatusServiceUnavailable)
+			if pause(r, 10*time.Millisecond) {
+				http.Error(w, "no memory", http.StatusServiceUnavailable)
+			}
 		})
 		sum, _, _ := rig{t: t, clk: clock.New(), handler: h, load: spec.Load{Requests: 100, Concurrency: 2, Warmup: 3}}.run()
 		f := sum.Footer
