@@ -28,18 +28,13 @@ type step struct {
 	t    int64
 	data string
 	end  func(*memnet.Conn) // instead of data: how the connection ends
-	raw  bool
 }
 
 func at(t int64, data ...string) step { return step{t: t, data: strings.Join(data, "")} }
 
 // The ends of a body.
 func end(t int64) step { return step{t: t, data: "\x00end"} }
-func rst(t int64) step { return step{t: t, end: func(c *memnet.Conn) { c.Reset() }} }
 func cut(t int64) step { return step{t: t, end: func(c *memnet.Conn) { _ = c.Close() }} }
-
-// raw is the last write, past the chunked framing; the connection lives on.
-func raw(t int64, data string) step { return step{t: t, data: data, raw: true} }
 
 const (
 	head    = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -54,22 +49,14 @@ func chunk(choice string) string {
 	return `{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[` + choice + `]}`
 }
 
-// The payloads of the notation: delta D, content C, role, finish, usage.
-func dIdx(i int, delta string) string {
-	return chunk(fmt.Sprintf(`{"index":%d,"delta":%s,"finish_reason":null}`, i, delta))
+// The payloads of the notation: delta D, content C, role, finish.
+func d(delta string) string {
+	return chunk(`{"index":0,"delta":` + delta + `,"finish_reason":null}`)
 }
-func d(delta string) string { return dIdx(0, delta) }
-func c(s string) string     { return d(`{"content":` + strconv.Quote(s) + `}`) }
+func c(s string) string { return d(`{"content":` + strconv.Quote(s) + `}`) }
 func fin(reason string) string {
 	return chunk(`{"index":0,"delta":{},"finish_reason":"` + reason + `"}`)
 }
-func u(p, c int) string { return with(chunk(""), usage(p, c)) }
-func usage(p, c int) string {
-	return fmt.Sprintf(`"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, p, c, p+c)
-}
-
-// with adds a field to a JSON object.
-func with(object, field string) string { return strings.TrimSuffix(object, "}") + "," + field + "}" }
 
 var role = d(`{"role":"assistant","content":""}`)
 
@@ -180,7 +167,7 @@ func (b *bench) play(conn *memnet.Conn, s script) bool {
 		case st.data == "\x00end":
 			_ = conn.Close()
 			return false
-		case framed && !st.raw:
+		case framed:
 			st.data = fmt.Sprintf("%x\r\n%s\r\n", len(st.data), st.data)
 		}
 		if _, err := io.WriteString(conn, st.data); err != nil {

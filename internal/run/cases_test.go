@@ -129,7 +129,7 @@ func TestB09Warmup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			time.Sleep(10 * time.Millisecond)
-			http.Error(w, "no memory", 503)
+			http.Error(w, "no memory", http.StatusServiceUnavailable)
 		})
 		sum, _, _ := rig{t: t, clk: clock.New(), handler: h, load: spec.Load{Requests: 10, Concurrency: 1, Warmup: 2}}.run()
 		f := sum.Footer

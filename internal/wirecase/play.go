@@ -16,13 +16,6 @@ import (
 	"tokentape/internal/clock"
 )
 
-// segment is one write.
-type segment struct {
-	at   int64 // ns after the request was read
-	data []byte
-	end  *Step
-}
-
 // Play writes the answer to conn: each write is one segment. Times count from
 // start, in nanoseconds of the clock. It reports whether the connection may
 // carry another request; when it may not, it is closed. accept is the request's
