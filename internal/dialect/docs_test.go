@@ -85,3 +85,17 @@ func TestSpecKnowsTheSame(t *testing.T) {
 		t.Errorf("the spec knows %d APIs, this package %d", len(spec.APIs), len(Names()))
 	}
 }
+
+// The spec refuses the same field paths, with their place in the file.
+func TestSpecKnowsPaths(t *testing.T) {
+	for _, p := range []string{"a", "a.b[0].c", "[0].a", "a[0][1]", "a-b.c_d", "a[", "a..b", "a[-1]", "a b", ".a", "a.", "a[0]b", "[]", "a]"} {
+		_, issues := spec.Read("", nil, []spec.Set{{Path: "target.api", Value: "custom"}, {Path: "target.custom.text", Value: p, Origin: "--set"}})
+		refused := false
+		for _, i := range issues {
+			refused = refused || i.Field == "target.custom.text" && strings.Contains(i.Message, "no field path")
+		}
+		if _, err := parsePath("x", p); refused != (err != nil) {
+			t.Errorf("%q: the spec refuses it: %v; here: %v", p, refused, err)
+		}
+	}
+}
