@@ -195,8 +195,10 @@ func TestExactTimes(t *testing.T) {
 	})
 }
 
-// pause waits; it is false when the client went away.
+// pause reads the request, as net/http needs it to notice that a client went
+// away, and waits; it is false when the client did.
 func pause(r *http.Request, d time.Duration) bool {
+	io.Copy(io.Discard, r.Body)
 	select {
 	case <-time.After(d):
 		return true
