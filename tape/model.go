@@ -198,6 +198,12 @@ type Ref struct {
 	SHA256 string `json:"sha256,omitempty"`
 }
 
+// Failed reports an end that counts as a failure: not ok, and neither cut short
+// by the user or a stop rule nor abandoned as the load asked.
+func (o Outcome) Failed() bool {
+	return o != OutcomeOK && o != OutcomeCancelled && o != OutcomeAbandoned
+}
+
 // Request is one request with all its stamps and events. Times (t_…) are
 // nanoseconds since the run's epoch; a stamp that never happened is absent.
 // Stamps and token facts are those of the last attempt, except TReleased, which

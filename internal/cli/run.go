@@ -174,6 +174,7 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 		Clock: clk, Plan: j.plan, Source: j.source, Exchange: x, Tape: w,
 		Header: j.tapeHeader(pre, clk), ReadStamp: c.ReadStamp(),
 		Concurrency: s.Load.Concurrency, Duration: s.Load.Duration.D(), Attempts: int(s.Load.Attempts),
+		Retry: retryOf(s), Abandon: abandonOf(s),
 		Drain: s.Limits.Drain.D(), Tail: s.Load.Tail == "auto",
 		Tokens:  tokens.Load,
 		Publish: func(s run.Snapshot) { live.Show(liveState(s)) },
@@ -208,6 +209,8 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 			}, sources, s.Telemetry.Interval.D(), func(s *tape.Scrape) { emit(s) })
 		})
 	}
+	ctx, release := obeyAbort(ctx, s, &cfg)
+	defer release()
 	return run.Run(ctx, cfg)
 }
 
@@ -235,8 +238,8 @@ func (a *app) forwardInterrupts(sig <-chan os.Signal, stop chan<- struct{}, done
 func liveState(s run.Snapshot) observe.State {
 	return observe.State{
 		T: s.T, Planned: s.Planned, Issued: s.Issued, Measured: s.Measured, InFlight: s.InFlight,
-		OK: s.OK, Failed: s.Failed, Cancelled: s.Cancelled, Prepared: s.Prepared, Tokens: s.Tokens,
-		Draining: s.Draining, Stopped: s.Stopped, Final: s.Final,
+		OK: s.OK, Failed: s.Failed, Cancelled: s.Cancelled, Abandoned: s.Abandoned, Prepared: s.Prepared, Tokens: s.Tokens,
+		Draining: s.Draining, Stopped: s.Stopped, Why: s.Why, Final: s.Final,
 	}
 }
 
@@ -338,6 +341,9 @@ func statusText(f *tape.Request) string {
 // verdictEnding is the exit code that the numbers themselves ask for: the
 // verdict's, with too many failures apart from every other missed check.
 func verdictEnding(res *analysis.Results) error {
+	if res.About.Stop == tape.ReasonAbort {
+		return &exitError{code: exitFailures, msg: "stopped: " + res.About.StopWhy}
+	}
 	for _, c := range res.Verdict.Checks {
 		if c.Name == analysis.CheckFailures && c.Result == analysis.ResultMiss {
 			return &exitError{code: exitFailures, msg: c.Why}

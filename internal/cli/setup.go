@@ -43,7 +43,7 @@ var specFlagPaths = []struct{ flag, path, help string }{
 	{"arrivals", "load.arrivals", "spacing at that rate: constant, poisson, gamma"},
 	{"duration", "load.duration", "stop issuing after this time, e.g. 60s"},
 	{"warmup", "load.warmup", "requests sent first and not measured"},
-	{"attempts", "load.attempts", "tries per request; 1 sends once"},
+	{"attempts", "load.attempts", "tries per request; 1 sends once; of what and when: load.retry"},
 	{"seed", "seeds.run", "seed of everything random"},
 	{"name", "name", "name of the run and of its folder"},
 }
@@ -273,6 +273,7 @@ func (j *job) exchanger(clk *clock.Clock, c *client.Client, model string, onToke
 		Options: dialect.Options{Model: model, Stream: s.Workload.Stream, OutputLen: s.Workload.OutputTokens, Sampling: s.Workload.Sampling},
 		Limits:  exchange.Limits{FirstToken: s.Limits.FirstToken.D(), Idle: s.Limits.Idle.D(), Total: s.Limits.Total.D()},
 		Output:  s.Record.Output, Secrets: s.Secrets(), OnTokens: onTokens,
+		IDHeader: s.Target.RequestIDHeader, NoID: s.Target.RequestIDHeader == "",
 	})
 }
 

@@ -27,6 +27,9 @@ func statement(w io.Writer, j *job, pre *probe.Result, dir string) {
 	line("load", "%s", j.plan)
 	line("N, C, r", "%s", threeThings(s))
 	line("limits", "%s", limitsNote(s))
+	for _, l := range failureNotes(s) {
+		line(l[0], "%s", l[1])
+	}
 	line("seed", "%d", s.Seeds.Run)
 	if dir != "" {
 		line("files", "%s", dir)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/mattn/go-runewidth"
+
+	"tokentape/tape"
 )
 
 // State is one moment of a run, as shown. Times are nanoseconds since the run's
@@ -21,10 +23,12 @@ type State struct {
 	OK        int64
 	Failed    map[string]int64
 	Cancelled int64
+	Abandoned int64
 	Prepared  int64
 	Tokens    int64
 	Draining  bool
 	Stopped   string
+	Why       string // beside Stopped
 	Final     bool
 }
 
@@ -92,6 +96,13 @@ func Line(from, s State, warmup, duration int64) string {
 	if s.Cancelled > 0 {
 		fmt.Fprintf(&b, " · cancelled %d", s.Cancelled)
 	}
+	if s.Abandoned > 0 {
+		fmt.Fprintf(&b, " · abandoned %d", s.Abandoned)
+	}
+	if s.Stopped == tape.ReasonAbort {
+		fmt.Fprintf(&b, " · ABORT %s", s.Why)
+		return b.String()
+	}
 	if dt := float64(s.T-from.T) / 1e9; dt > 0.05 && !s.Final {
 		fmt.Fprintf(&b, " · %.1f req/s · %.0f tok/s", float64(s.Issued-from.Issued)/dt, float64(s.Tokens-from.Tokens)/dt)
 	}
@@ -105,6 +116,8 @@ func phase(s State, warmup int64) string {
 	switch {
 	case s.Final:
 		return "done"
+	case s.Stopped == tape.ReasonAbort:
+		return "aborting"
 	case s.Draining:
 		return "draining"
 	case s.Stopped != "":
@@ -139,7 +152,7 @@ func left(s State, duration int64) (float64, bool) {
 	if duration > 0 {
 		return max(0, float64(duration-s.T)/1e9), true
 	}
-	ended := s.OK + s.Cancelled + failed(s)
+	ended := s.OK + s.Cancelled + s.Abandoned + failed(s)
 	if s.Planned <= 0 || ended < 3 || s.T <= 0 {
 		return 0, false
 	}

@@ -73,6 +73,7 @@ func (e *engine) prepare(row plan.Row) (*job, error) {
 	if err != nil {
 		return nil, fmt.Errorf("row %d of the plan (dataset row %d): %w", row.Seq, row.Item, err)
 	}
+	ready.Abandon = e.cfg.Abandon.of(row.Seq)
 	return &job{row: row, item: item, ready: ready}, nil
 }
 
@@ -109,12 +110,12 @@ func (e *engine) takeSlot() (slot, error) {
 	}
 	select {
 	case s := <-e.slots:
-		return s, nil
+		return s, context.Cause(e.issue) // the request that freed it may have broken a rule
 	default:
 	}
 	select {
 	case s := <-e.slots:
-		return s, nil
+		return s, context.Cause(e.issue)
 	case <-e.issue.Done():
 		return slot{}, context.Cause(e.issue)
 	}
@@ -148,25 +149,21 @@ func (e *engine) release(j *job, s slot) {
 func (e *engine) serve(j *job, s slot, req *tape.Request) {
 	defer e.wg.Done()
 	var text string
+	released := req.TReleased.V
 	for try := 1; ; try++ {
 		text = e.cfg.Exchange.Do(e.work, j.ready, req)
 		req.Attempts = try
-		if try >= e.cfg.Attempts || !retryable(req.Outcome) || e.work.Err() != nil {
+		if !e.again(req, try, released) {
 			break
 		}
-		at := tape.Attempt{TReleased: req.TReleased, TEnd: req.TEnd, Status: req.HTTP.Status, Outcome: req.Outcome, Message: req.Message}
-		if n := len(req.AttemptLog); n > 0 {
-			at.TReleased = req.AttemptLog[n-1].TEnd
-		}
-		*req = tape.Request{
-			Type: req.Type, Seq: req.Seq, ID: req.ID, Phase: req.Phase, Worker: req.Worker, Ref: req.Ref,
-			TDue: req.TDue, TReady: req.TReady, TReleased: req.TReleased,
-			AttemptLog: append(req.AttemptLog, at),
-		}
+		released = e.clk.Now()
 	}
 	s.freedAt = e.clk.Now()
 	e.inFlight.Add(-1)
 	e.account(req) // before the slot is free: a stop rule must come first
+	if e.cfg.Ended != nil {
+		e.cfg.Ended(Ended{T: s.freedAt, Phase: req.Phase, Outcome: req.Outcome, Message: req.Message})
+	}
 	if e.slots != nil {
 		e.slots <- s
 	}
@@ -179,24 +176,14 @@ func (e *engine) serve(j *job, s slot, req *tape.Request) {
 	e.rec.put(req)
 }
 
-// retryable says which ends may be tried again: those in which another attempt
-// can end differently.
-func retryable(o tape.Outcome) bool {
-	switch o {
-	case tape.OutcomeOK, tape.OutcomeCancelled, tape.OutcomeClient, tape.OutcomeRedirect, tape.OutcomeFiltered:
-		return false
-	}
-	return true
-}
-
 // account enters an ended request into the books and applies the stop rules.
 func (e *engine) account(req *tape.Request) {
 	e.mu.Lock()
 	c := &e.counts
 	switch {
-	case req.Outcome == tape.OutcomeOK:
+	case req.Outcome == tape.OutcomeOK, req.Outcome == tape.OutcomeAbandoned && req.HTTP.Status/100 == 2:
 		c.anyOK = true
-	case c.first == nil && req.Outcome != tape.OutcomeCancelled:
+	case c.first == nil && req.Outcome.Failed():
 		c.first = req
 	}
 	var reason, message string
@@ -207,17 +194,18 @@ func (e *engine) account(req *tape.Request) {
 			c.ok++
 		case tape.OutcomeCancelled:
 			c.cancelled++
+		case tape.OutcomeAbandoned:
+			c.abandoned++
 		default:
 			c.failed[string(req.Outcome)]++
 		}
 	} else {
 		c.preparation++
 		if req.Phase == tape.PhaseWarmup {
-			c.warmupEnded++
-			if req.Outcome == tape.OutcomeOK {
-				c.warmupOK++
+			if req.Outcome.Failed() {
+				c.warmupFailed++
 			}
-			if w := e.cfg.Plan.Warmup(); c.warmupEnded == w && c.warmupOK == 0 && req.Outcome != tape.OutcomeCancelled {
+			if w := e.cfg.Plan.Warmup(); c.warmupFailed == w {
 				reason, message = tape.ReasonWarmup, fmt.Sprintf("all %d warm-up requests failed; the last: %s: %s", w, req.Outcome, req.Message)
 			}
 		}

@@ -40,7 +40,9 @@ type Config struct {
 	Concurrency int64         // C; 0: no cap
 	Duration    time.Duration // end of issuing; 0: when the plan ends
 	Attempts    int           // tries a request, at least 1
-	Drain       time.Duration // for running requests after the first interrupt
+	Retry       Retry         // of attempts that failed
+	Abandon     Abandon       // closes streams in the middle
+	Drain       time.Duration // for running requests after the first interrupt, or when the context is cancelled
 	Tail        bool          // go on with unmeasured rows until the measured ones have ended
 
 	Counter  TokenCounter    // optional
@@ -48,6 +50,15 @@ type Config struct {
 	Publish  func(Snapshot)  // optional; called ten times a second
 	Tokens   func() int64    // optional: token events seen so far, for Snapshot
 	Stop     <-chan struct{} // optional: each receive is one interrupt (first drains, second cancels)
+	Ended    func(Ended)     // optional: told of every request, before its slot is free; from many goroutines, and must be cheap
+}
+
+// Ended is a copy of what rules are judged by: a request that ended.
+type Ended struct {
+	T       int64 // nanoseconds since the run's epoch
+	Phase   tape.Phase
+	Outcome tape.Outcome
+	Message string
 }
 
 // Summary is what the footer says.
@@ -85,6 +96,8 @@ type engine struct {
 	cancelIssue context.CancelCauseFunc
 	work        context.Context // running requests live in it
 	cancelWork  context.CancelCauseFunc
+	retry       context.Context // further attempts may be made while it lives
+	cancelRetry context.CancelFunc
 
 	slots chan slot // free slots; nil: no cap
 	wg    sync.WaitGroup
@@ -111,24 +124,27 @@ type counts struct {
 	endedMeasured  int64
 	ok             int64
 	cancelled      int64
+	abandoned      int64
 	failed         map[string]int64
 	preparation    int64
-	warmupEnded    int64
-	warmupOK       int64
+	warmupFailed   int64
 	anyOK          bool
 	first          *tape.Request // first that did not end ok
 }
 
 // Run sends the plan and writes the tape; it returns when the last line is
-// flushed. The error is not nil when the tape could not be written or rows could
+// flushed. When ctx is cancelled nothing more is issued, and running requests have
+// cfg.Drain to end; a *StopError as the cause names the reason. The error is not nil when the tape could not be written or rows could
 // not be prepared; the summary is valid all the same.
 func Run(ctx context.Context, cfg Config) (*Summary, error) {
 	e := &engine{cfg: cfg, clk: cfg.Clock}
 	e.counts.failed = map[string]int64{}
 	e.issue, e.cancelIssue = context.WithCancelCause(ctx)
 	e.work, e.cancelWork = context.WithCancelCause(context.WithoutCancel(ctx))
+	e.retry, e.cancelRetry = context.WithCancel(e.work)
 	defer e.cancelIssue(nil)
 	defer e.cancelWork(nil)
+	defer e.cancelRetry()
 
 	if c := cfg.Concurrency; c > 0 {
 		e.slots = make(chan slot, c)
@@ -162,6 +178,7 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 	if cfg.Publish != nil {
 		sideWG.Go(func() { e.clk.Tick(side, int64(100*time.Millisecond), func(int64) { cfg.Publish(e.snapshot()) }) })
 	}
+	sideWG.Go(func() { e.watchContext(ctx, side) })
 	if cfg.Stop != nil {
 		sideWG.Go(func() { e.watchInterrupts(side) })
 	}
@@ -173,6 +190,7 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 	if open {
 		e.pace(first, staged)
 	}
+	e.stopBy(ctx)
 	e.mu.Lock()
 	e.allSent = true
 	e.mu.Unlock()
@@ -180,6 +198,7 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 	for range staged { // let the stager end
 	}
 	e.wg.Wait()
+	e.stopBy(ctx) // the last request may have broken a rule
 	endSide()
 	sideWG.Wait()
 
@@ -230,10 +249,41 @@ func (e *engine) stop(reason, message string) {
 	cause := e.stopped
 	e.mu.Unlock()
 	e.cancelIssue(cause)
+	if reason != tape.ReasonDuration {
+		e.cancelRetry()
+	}
 	switch reason {
 	case tape.ReasonRefused, tape.ReasonWarmup, tape.ReasonInternal, tape.ReasonDisk, tape.ReasonDataset:
 		e.cancelWork(errCancelled)
 	}
+}
+
+// stopBy stops the run as the cause of a cancelled context says.
+func (e *engine) stopBy(ctx context.Context) {
+	cause := context.Cause(ctx)
+	if cause == nil {
+		return
+	}
+	why := &StopError{tape.ReasonInterrupted, cause.Error()}
+	errors.As(cause, &why)
+	e.stop(why.Reason, why.Message)
+}
+
+// watchContext obeys who owns the run's context: rules that were given a copy of
+// the ended requests. side ends it.
+func (e *engine) watchContext(ctx, side context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-side.Done():
+		return
+	}
+	e.mu.Lock()
+	e.draining = true
+	e.mu.Unlock()
+	e.stopBy(ctx)
+	t := e.clk.AfterFunc(int64(e.cfg.Drain), func() { e.cancelWork(errCancelled) })
+	defer t.Stop()
+	<-side.Done()
 }
 
 // watchInterrupts obeys the user: the first interrupt stops issuing and gives
@@ -261,14 +311,15 @@ func (e *engine) watchInterrupts(ctx context.Context) {
 	}
 }
 
-// finish closes the books: planned = ok + failed + cancelled + not issued.
+// finish closes the books: planned = ok + failed + cancelled + abandoned + not
+// issued.
 func (e *engine) finish() *Summary {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	c := &e.counts
 	f := tape.Footer{
 		Type: "footer", Reason: tape.ReasonCompleted,
-		OK: c.ok, Failed: c.failed, Cancelled: c.cancelled,
+		OK: c.ok, Failed: c.failed, Cancelled: c.cancelled, Abandoned: c.abandoned,
 		Preparation: c.preparation, TEnd: e.clk.Now(),
 	}
 	if e.stopped != nil {
@@ -279,14 +330,14 @@ func (e *engine) finish() *Summary {
 		f.Planned = c.issuedMeasured
 	}
 	f.NotIssued = f.Planned - c.issuedMeasured
-	sum := f.OK + f.Cancelled + f.NotIssued
+	sum := f.OK + f.Cancelled + f.Abandoned + f.NotIssued
 	for _, n := range f.Failed {
 		sum += n
 	}
 	if sum != f.Planned || f.NotIssued < 0 {
 		f.Reason = tape.ReasonInternal
-		f.Message = fmt.Sprintf("counts do not add up: planned %d, ok %d, failed %v, cancelled %d, not issued %d",
-			f.Planned, f.OK, f.Failed, f.Cancelled, f.NotIssued)
+		f.Message = fmt.Sprintf("counts do not add up: planned %d, ok %d, failed %v, cancelled %d, abandoned %d, not issued %d",
+			f.Planned, f.OK, f.Failed, f.Cancelled, f.Abandoned, f.NotIssued)
 	}
 	return &Summary{Footer: f, FirstFailure: c.first}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,6 +53,7 @@ type rig struct {
 	handler http.Handler
 	limits  exchange.Limits
 	change  func(*run.Config)
+	ctx     context.Context // nil: never cancelled
 }
 
 // run sends the load and reads the tape back.
@@ -90,11 +92,15 @@ func (r rig) run() (*run.Summary, []*tape.Request, []tape.Record) {
 		Header:      tape.Header{Type: "header", Schema: tape.Schema, Run: "test", Spec: []byte("{}")},
 		Concurrency: r.load.Concurrency, Duration: r.load.Duration.D(), Attempts: int(max(r.load.Attempts, 1)),
 		Drain: 30 * time.Second, Tail: r.load.Tail == "auto",
+		Retry: run.Retry{On: []string{"connect", "reset", "429", "5xx"}},
 	}
 	if r.change != nil {
 		r.change(&cfg)
 	}
-	sum, err := run.Run(context.Background(), cfg)
+	if r.ctx == nil {
+		r.ctx = context.Background()
+	}
+	sum, err := run.Run(r.ctx, cfg)
 	if err != nil {
 		r.t.Logf("run: %v", err)
 	}
@@ -210,14 +216,12 @@ func pause(r *http.Request, d time.Duration) bool {
 // fixed answers every request with one token after d, the k-th of them after
 // slow[k] instead.
 func fixed(d time.Duration, slow map[int64]time.Duration) http.Handler {
-	var n int64
+	var n atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
 		wait := d
-		if s, ok := slow[n]; ok {
+		if s, ok := slow[n.Add(1)-1]; ok {
 			wait = s
 		}
-		n++
 		if !pause(r, wait) {
 			return
 		}

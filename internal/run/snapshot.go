@@ -19,10 +19,12 @@ type Snapshot struct {
 	OK        int64 // measured
 	Failed    map[string]int64
 	Cancelled int64
+	Abandoned int64
 	Prepared  int64 // ended requests of other phases
 	Tokens    int64 // token events so far
 	Draining  bool
 	Stopped   string // stop reason, once there is one
+	Why       string // beside it, for people
 	Final     bool
 	Queue     int64 // records waiting for the tape
 }
@@ -33,12 +35,12 @@ func (e *engine) snapshot() Snapshot {
 	s := Snapshot{
 		T: e.clk.Now(), Planned: e.cfg.Plan.Planned(),
 		Issued: e.issued.Load(), Measured: e.counts.issuedMeasured, InFlight: e.inFlight.Load(),
-		OK: e.counts.ok, Failed: maps.Clone(e.counts.failed), Cancelled: e.counts.cancelled,
+		OK: e.counts.ok, Failed: maps.Clone(e.counts.failed), Cancelled: e.counts.cancelled, Abandoned: e.counts.abandoned,
 		Prepared: e.counts.preparation, Draining: e.draining,
 		Queue: e.rec.queued(),
 	}
 	if e.stopped != nil {
-		s.Stopped = e.stopped.Reason
+		s.Stopped, s.Why = e.stopped.Reason, e.stopped.Message
 	}
 	if e.cfg.Tokens != nil {
 		s.Tokens = e.cfg.Tokens()
