@@ -25,7 +25,7 @@ func anyRequest(t *rapid.T) *tape.Request {
 	q := &tape.Request{
 		Seq: rapid.Int64Range(-2, 20).Draw(t, "seq"), Attempts: rapid.IntRange(0, 3).Draw(t, "attempts"),
 		Phase:   rapid.SampledFrom([]tape.Phase{tape.PhaseMeasure, tape.PhaseMeasure, tape.PhaseWarmup, tape.PhaseTail, tape.PhaseProbe, ""}).Draw(t, "phase"),
-		Outcome: rapid.SampledFrom([]tape.Outcome{tape.OutcomeOK, tape.OutcomeOK, tape.OutcomeReset, tape.OutcomeCancelled, "new_class"}).Draw(t, "outcome"),
+		Outcome: rapid.SampledFrom([]tape.Outcome{tape.OutcomeOK, tape.OutcomeOK, tape.OutcomeReset, tape.OutcomeCancelled, tape.OutcomeAbandoned, "new_class"}).Draw(t, "outcome"),
 		TDue:    anyTime(t, "due"), TReady: anyTime(t, "ready"), TReleased: anyTime(t, "released"), TWroteFirst: anyTime(t, "wrote"),
 		TFirstToken: anyTime(t, "first"), TFirstVisible: anyTime(t, "visible"), TLastToken: anyTime(t, "last"), TEnd: anyTime(t, "end"),
 		Asked: tape.Asked{Output: anyTime(t, "asked")},
@@ -59,7 +59,7 @@ func TestAnyTape(t *testing.T) {
 		}
 		res := s.analyse(t, Options{})
 		encode(t, res)
-		if c := res.Counts; c.Issued != c.OK+c.Failed+c.Cancelled || len(res.Rows) != len(s.reqs) {
+		if c := res.Counts; c.Issued != c.OK+c.Failed+c.Cancelled+c.Abandoned || len(res.Rows) != len(s.reqs) {
 			rt.Fatalf("%+v", c)
 		}
 	})

@@ -155,7 +155,7 @@ func TestFailuresStayOutOfLatency(t *testing.T) {
 	if c.OK != 7 || c.Failed != 3 || c.ByClass["http_status"] != 3 || c.Examples["http_status"] != "500: boom" {
 		t.Errorf("counts = %+v", c)
 	}
-	if c.Planned != c.OK+c.Failed+c.Cancelled+c.NotIssued {
+	if c.Planned != c.OK+c.Failed+c.Cancelled+c.Abandoned+c.NotIssued {
 		t.Errorf("counts do not add up: %+v", c)
 	}
 	if n := w.Metrics["e2e_ms"].N; n != 7 || w.Requests != 7 {
@@ -211,6 +211,40 @@ func TestRampAndDrain(t *testing.T) {
 	}
 	if m, sd, _, _ := r.flight.Over(0, 2000*msec); m != 8 || sd != 0 {
 		t.Errorf("in flight = %v ± %v, want 8", m, sd)
+	}
+}
+
+// Streams that the load closes in the middle are counted apart: neither ok nor
+// failed, their tokens in a total of their own, not judged by an SLO.
+func TestAbandonedStayOut(t *testing.T) {
+	s := &script{reason: tape.ReasonCompleted, spec: `{"load":{"concurrency":1},"report":{"slo":{"e2e_ms":500}}}`}
+	for i := range int64(10) {
+		q := ok(i, i*1000*msec, every(10, 100*msec, 10*msec)...)
+		if i%5 == 1 {
+			q = ok(i, i*1000*msec, every(3, 900*msec, 10*msec)...)
+			q.Outcome, q.Cause, q.Finish = tape.OutcomeAbandoned, "after_tokens", ""
+			q.Message = "load.abandon: closed after 3 token events"
+		}
+		s.reqs = append(s.reqs, q)
+	}
+	s.reqs[0].Attempts, s.reqs[0].AttemptLog = 3, []tape.Attempt{{Wait: 1000 * msec}, {Wait: 500 * msec}}
+	res, w := whole(t, s)
+	c := res.Counts
+	if c.OK != 8 || c.Abandoned != 2 || c.Failed != 0 || c.Cancelled != 0 || c.AbandonedOutputTokens != 6 || c.LostOutputTokens != 0 || len(c.Examples) != 0 {
+		t.Errorf("counts = %+v", c)
+	}
+	if n := w.Metrics["ttft_ms"]; n.N != 8 || *n.Max != 100 {
+		t.Errorf("TTFT of %d, at most %v", n.N, *n.Max)
+	}
+	want(t, "tokens", ref(*w.System.OutputTokensPerS**w.System.DurationS), 6, "80.000000")
+	want(t, "good share", w.Facts.GoodShare, 3, "1.000")
+	for name, result := range map[string]string{"failures": ResultPass, "counts_add_up": ResultPass, "attempts": ResultMiss} {
+		if k := check(t, res, name); k.Result != result {
+			t.Errorf("%s: %+v", name, k)
+		}
+	}
+	if c.Retried != 1 || c.RetryWaitS != 1.5 || *res.Rows[0].RetryWaitMS != 1500 || res.Rows[1].RetryWaitMS != nil {
+		t.Errorf("%d retried, waited %v", c.Retried, c.RetryWaitS)
 	}
 }
 

@@ -100,9 +100,9 @@ func (r *run) attempts(res *Results) Check {
 	again := res.Counts.Attempts - res.Counts.Issued
 	c := Check{Name: "attempts", Severity: SeverityNote, Result: ResultPass, Unit: "attempts", Value: ref(float64(again)), Limit: ref(0),
 		Why: "every request was sent once",
-		Do:  "latencies span all attempts: read the attempts' messages, or set load.attempts: 1"}
+		Do:  "latencies span all attempts and the waits between them: read the attempts' messages, or set load.attempts: 1"}
 	if again > 0 {
-		c.Result, c.Why = ResultMiss, fmt.Sprintf("%d attempts beyond the first", again)
+		c.Result, c.Why = ResultMiss, fmt.Sprintf("%s beyond the first, by %s, which waited %.3g s in all", plural(again, "attempt"), plural(res.Counts.Retried, "request"), res.Counts.RetryWaitS)
 	}
 	return c
 }

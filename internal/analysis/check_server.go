@@ -57,8 +57,8 @@ func (r *run) serverChanged() Check {
 }
 
 // failures: the share of failures is within limits.failed_share. Cancelled
-// requests are neither, and those that failed on the client's machine have a
-// check of their own (client_limit).
+// and abandoned requests are neither, and those that failed on the client's
+// machine have a check of their own (client_limit).
 func (r *run) failures(res *Results) Check {
 	c := Check{Name: CheckFailures, Severity: SeverityFail, Result: ResultPass, Unit: "share", Limit: ref(r.spec.Limits.FailedShare),
 		Do: "see the message of each class; limits.failed_share sets what is accepted"}

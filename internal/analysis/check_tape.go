@@ -31,15 +31,16 @@ func (r *run) tapeComplete() Check {
 	return c
 }
 
-// countsAddUp: planned = ok + failed by class + cancelled + not issued, by the
-// footer and by the lines of the tape alike, and no row twice.
+// countsAddUp: planned = ok + failed by class + cancelled + abandoned + not issued,
+// by the footer and by the lines of the tape alike, and no row twice.
 func (r *run) countsAddUp(res *Results) Check {
 	c := Check{Name: "counts_add_up", Severity: SeverityFail, Result: ResultPass, Unit: "requests", Limit: ref(0),
 		Do: "lines are missing or doubled: keep the tape and report it as a fault of the tool that wrote it"}
 	n := res.Counts
-	off := n.Planned - n.OK - n.Failed - n.Cancelled - n.NotIssued
+	off := n.Planned - n.OK - n.Failed - n.Cancelled - n.Abandoned - n.NotIssued
 	c.Value = ref(float64(off))
-	c.Why = fmt.Sprintf("planned %d = ok %d + failed %d + cancelled %d + not issued %d", n.Planned, n.OK, n.Failed, n.Cancelled, n.NotIssued)
+	terms := fmt.Sprintf("ok %d + failed %d + cancelled %d + abandoned %d + not issued %d", n.OK, n.Failed, n.Cancelled, n.Abandoned, n.NotIssued)
+	c.Why = fmt.Sprintf("planned %d = %s", n.Planned, terms)
 	var twice int64
 	last := int64(-1)
 	r.eachMeasured(func(_ int, q *metric.Request) {
@@ -50,15 +51,16 @@ func (r *run) countsAddUp(res *Results) Check {
 	})
 	switch f := r.footer; {
 	case off != 0:
-		c.Result, c.Why = ResultMiss, fmt.Sprintf("planned %d, but ok %d + failed %d + cancelled %d + not issued %d = %d", n.Planned, n.OK, n.Failed, n.Cancelled, n.NotIssued, n.Planned-off)
+		c.Result, c.Why = ResultMiss, fmt.Sprintf("planned %d, but %s = %d", n.Planned, terms, n.Planned-off)
 	case twice > 0:
 		c.Result, c.Value, c.Why = ResultMiss, ref(float64(twice)), plural(twice, "row")+" of the plan on the tape more than once"
 	case f == nil:
 		c.Result, c.Value = ResultNone, nil
-		c.Why = fmt.Sprintf("no footer to compare with; on the tape ok %d, failed %d, cancelled %d", n.OK, n.Failed, n.Cancelled)
-	case f.OK != n.OK || f.Cancelled != n.Cancelled || !sameCounts(f.Failed, n.ByClass):
+		c.Why = fmt.Sprintf("no footer to compare with; on the tape ok %d, failed %d, cancelled %d, abandoned %d", n.OK, n.Failed, n.Cancelled, n.Abandoned)
+	case f.OK != n.OK || f.Cancelled != n.Cancelled || f.Abandoned != n.Abandoned || !sameCounts(f.Failed, n.ByClass):
 		c.Result = ResultMiss
-		c.Why = fmt.Sprintf("the footer counts ok %d, failed %v, cancelled %d; the lines ok %d, failed %v, cancelled %d", f.OK, f.Failed, f.Cancelled, n.OK, n.ByClass, n.Cancelled)
+		c.Why = fmt.Sprintf("the footer counts ok %d, failed %v, cancelled %d, abandoned %d; the lines ok %d, failed %v, cancelled %d, abandoned %d",
+			f.OK, f.Failed, f.Cancelled, f.Abandoned, n.OK, n.ByClass, n.Cancelled, n.Abandoned)
 	}
 	return c
 }

@@ -80,6 +80,7 @@ type fact struct {
 	cause, message, finish string
 	flags                  []string
 	status, attempts       int
+	waited                 float64 // ns between attempts
 	reused                 *bool
 	row                    int64
 	content                uint64 // stands for the dataset row's bytes
@@ -154,6 +155,9 @@ func (r *run) add(q *tape.Request, in interner) {
 	f := fact{
 		outcome: tape.Outcome(in.word(string(q.Outcome))), cause: in.word(q.Cause), message: q.Message, finish: in.word(q.Finish),
 		status: q.HTTP.Status, attempts: q.Attempts, row: q.Ref.Row,
+	}
+	for i := range q.AttemptLog {
+		f.waited += float64(q.AttemptLog[i].Wait)
 	}
 	for _, w := range q.Flags {
 		f.flags = append(f.flags, in.word(w))

@@ -48,10 +48,20 @@ func (r *run) counts() Counts {
 		}
 		c.Issued++
 		c.Attempts += int64(max(1, f.attempts))
+		if f.attempts > 1 {
+			c.Retried++
+			c.RetryWaitS += f.waited / 1e9
+		}
 		switch f.outcome {
 		case tape.OutcomeOK:
 			c.OK++
 			c.Finish[cmp.Or(f.finish, "none")]++
+			continue
+		case tape.OutcomeAbandoned:
+			c.Abandoned++
+			if q.Output != metric.Absent {
+				c.AbandonedOutputTokens += q.Output
+			}
 			continue
 		case tape.OutcomeCancelled:
 			c.Cancelled++

@@ -16,6 +16,7 @@ type Remote struct {
 	OK          int64  `json:"ok"`
 	Failed      int64  `json:"failed"`
 	Cancelled   int64  `json:"cancelled"`
+	Abandoned   int64  `json:"abandoned"`
 	Connections int64  `json:"connections"`
 }
 
@@ -40,6 +41,8 @@ func (r *run) remotes() []Remote {
 			m.OK++
 		case tape.OutcomeCancelled:
 			m.Cancelled++
+		case tape.OutcomeAbandoned:
+			m.Abandoned++
 		default:
 			m.Failed++
 		}

@@ -77,20 +77,27 @@ type Check struct {
 }
 
 // Counts are requests of the measured phase: planned = ok + failed + cancelled
-// + not issued.
+// + abandoned + not issued.
 type Counts struct {
 	Planned     int64            `json:"planned"`
 	Issued      int64            `json:"issued"`
 	OK          int64            `json:"ok"`
 	Failed      int64            `json:"failed"`
 	Cancelled   int64            `json:"cancelled"`
+	Abandoned   int64            `json:"abandoned"` // closed in the middle because the load asked for it
 	NotIssued   int64            `json:"not_issued"`
 	Preparation int64            `json:"preparation"` // warm-up, prepare, probe and tail requests
 	ByClass     map[string]int64 `json:"by_class"`
 	// Attempts counts all sends of measured requests.
 	Attempts int64 `json:"attempts"`
+	// Retried counts measured requests that were sent more than once, RetryWaitS
+	// the seconds that they waited for further attempts.
+	Retried    int64   `json:"retried"`
+	RetryWaitS float64 `json:"retry_wait_s"`
 	// LostOutputTokens are tokens that failed or cancelled requests delivered.
 	LostOutputTokens int64 `json:"lost_output_tokens"`
+	// AbandonedOutputTokens are tokens that abandoned requests delivered.
+	AbandonedOutputTokens int64 `json:"abandoned_output_tokens"`
 	// Examples holds one message per class.
 	Examples map[string]string `json:"examples,omitempty"`
 	Finish   map[string]int64  `json:"finish"` // finish reasons of ok requests
@@ -201,6 +208,7 @@ type Row struct {
 	Status                                     int
 	DatasetRow                                 int64
 	Attempts                                   int
+	RetryWaitMS                                *float64 // between attempts, in all
 	ConnReused                                 *bool
 	Windows                                    []string // kinds whose cohort holds the request
 	Flags                                      []string

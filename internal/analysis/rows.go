@@ -24,6 +24,9 @@ func (r *run) rows() []Row {
 		if t, ok := q.TPOT(); ok {
 			row.TPOTMS = ref(t / 1e6)
 		}
+		if f.attempts > 1 {
+			row.RetryWaitMS = ref(f.waited / 1e6)
+		}
 		row.ITLMeanMS, row.ITLMaxMS = itlStats(q)
 		rows[i] = row
 	}

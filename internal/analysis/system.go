@@ -213,7 +213,8 @@ func slice(w window.Interval, i, n int) (from, to int64) {
 }
 
 // goodput is the share of the window's issued requests that met every SLO limit.
-// A request that did not end well is not good. TTFT and E2E count from released;
+// A request that did not end well is not good; one that was abandoned as the load
+// asked is not judged. TTFT and E2E count from released;
 // the ITL limit holds for the request's largest gap; an absent value breaks no
 // limit.
 func (r *run) goodput(w window.Interval, f *WindowFacts, span float64) {
@@ -224,7 +225,7 @@ func (r *run) goodput(w window.Interval, f *WindowFacts, span float64) {
 	var issued, good, ended int64
 	for i := range r.reqs {
 		q := &r.reqs[i]
-		if q.Phase != tape.PhaseMeasure || q.Released == metric.Absent {
+		if q.Phase != tape.PhaseMeasure || q.Released == metric.Absent || r.facts[i].outcome == tape.OutcomeAbandoned {
 			continue
 		}
 		ok := q.OK && limits.met(q)

@@ -63,6 +63,8 @@ func (s *script) records() []tape.Record {
 			f.OK++
 		case tape.OutcomeCancelled:
 			f.Cancelled++
+		case tape.OutcomeAbandoned:
+			f.Abandoned++
 		default:
 			f.Failed[string(q.Outcome)]++
 		}

@@ -173,12 +173,20 @@ func (c *console) about() {
 	c.fact("stopped", clean(join(": ", orAbsent(a.Stop), a.StopWhy)))
 }
 
+// abandoned is its term of the equation; most loads have none.
+func abandoned(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return " + " + count(n) + " abandoned"
+}
+
 // counts is the equation that must add up, and what stands behind its terms.
 func (c *console) counts() {
 	n := c.r.Counts
 	c.heading("Requests")
-	c.hang("  ", fmt.Sprintf("%s planned = %s ok + %s failed + %s cancelled + %s not issued",
-		count(n.Planned), count(n.OK), count(n.Failed), count(n.Cancelled), count(n.NotIssued)), plain)
+	c.hang("  ", fmt.Sprintf("%s planned = %s ok + %s failed + %s cancelled%s + %s not issued",
+		count(n.Planned), count(n.OK), count(n.Failed), count(n.Cancelled), abandoned(n.Abandoned), count(n.NotIssued)), plain)
 	for _, class := range slices.Sorted(maps.Keys(n.ByClass)) {
 		text := count(n.ByClass[class]) + " " + class
 		if m := n.Examples[class]; m != "" {
@@ -200,10 +208,13 @@ func (c *console) counts() {
 	}
 	c.remotes()
 	if n.Attempts != n.Issued {
-		c.fact("attempts", fmt.Sprintf("%s for %s issued requests", count(n.Attempts), count(n.Issued)))
+		c.fact("attempts", fmt.Sprintf("%s for %s issued requests; %s sent more than once waited %s s in all, which their latencies hold", count(n.Attempts), count(n.Issued), count(n.Retried), num(n.RetryWaitS)))
 	}
 	if n.Preparation > 0 {
 		c.fact("beside these", fmt.Sprintf("%s %s of preparation (warm-up, probe, tail), in no number below", count(n.Preparation), plural(n.Preparation, "request")))
+	}
+	if n.Abandoned > 0 {
+		c.fact("abandoned", fmt.Sprintf("%s %s closed in the middle as load.abandon asks, after %s output tokens in all: in no latency and no token statistic", count(n.Abandoned), plural(n.Abandoned, "stream"), count(n.AbandonedOutputTokens)))
 	}
 	if n.LostOutputTokens > 0 {
 		c.fact("lost", fmt.Sprintf("%s output tokens delivered by requests that failed or were cancelled, in no token statistic", count(n.LostOutputTokens)))

@@ -208,6 +208,7 @@ var requestColumns = []struct {
 	{"events", func(r *analysis.Row) any { return r.Events }},
 	{"token_events", func(r *analysis.Row) any { return r.TokenEvents }},
 	{"attempts", func(r *analysis.Row) any { return int64(r.Attempts) }},
+	{"retry_wait_ms", func(r *analysis.Row) any { return millis{r.RetryWaitMS} }},
 	{"connection_reused", func(r *analysis.Row) any { return r.ConnReused }},
 	{"dataset_row", func(r *analysis.Row) any { return r.DatasetRow }},
 	{"windows", func(r *analysis.Row) any { return strings.Join(r.Windows, " ") }},

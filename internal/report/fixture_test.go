@@ -58,7 +58,7 @@ func openLoop() *analysis.Results {
 			{Name: "window_size", Severity: "note", Result: "miss", Why: "稳态窗口太短，无法确认系统已经进入稳定状态，请增加请求数量后重新运行一次再比较结果", Do: "send more requests: --requests 1280"},
 			{Name: "cache_state", Severity: "note", Result: "not_observed", Why: "the server reports no cached tokens"},
 		}},
-		Counts: analysis.Counts{Planned: 640, Issued: 640, OK: 638, Failed: 2, Preparation: 4, Attempts: 641, LostOutputTokens: 1311,
+		Counts: analysis.Counts{Planned: 640, Issued: 640, OK: 638, Failed: 2, Preparation: 4, Attempts: 641, Retried: 1, RetryWaitS: 1, LostOutputTokens: 1311,
 			ByClass: map[string]int64{"http_status": 1, "reset": 1}, Finish: map[string]int64{"length": 600, "stop": 38},
 			Examples: map[string]string{"http_status": "503 Service Unavailable: {\"error\":\"overloaded\"}\x1b[31m", "reset": "连接被对端重置：read tcp 127.0.0.1:40000->127.0.0.1:30000: connection reset by peer"}},
 		Load: analysis.Load{Loop: "open", Requests: 640, Concurrency: 90, RateAsked: p(60.0), RatePlanned: p(60.0), RateAchieved: p(6.0123),
@@ -126,7 +126,7 @@ func interrupted() *analysis.Results {
 	r.Verdict = analysis.Verdict{Line: "NOT fit for use: tape incomplete; 1 note", Checks: []analysis.Check{
 		{Name: "tape_incomplete", Severity: "fail", Result: "miss", Why: "the last line of the tape is torn", Do: "run again; what finished is below"},
 		{Name: "interrupted", Severity: "note", Result: "miss", Why: "3 of 8 requests were not issued", Do: "let the run end by itself"}}}
-	r.Counts = analysis.Counts{Planned: 8, Issued: 5, OK: 1, Cancelled: 4, NotIssued: 3, Attempts: 5, ByClass: map[string]int64{}, LostOutputTokens: 17, Finish: map[string]int64{"stop": 1}}
+	r.Counts = analysis.Counts{Planned: 8, Issued: 5, OK: 1, Cancelled: 3, Abandoned: 1, AbandonedOutputTokens: 9, NotIssued: 3, Attempts: 7, Retried: 2, RetryWaitS: 3.5, ByClass: map[string]int64{}, LostOutputTokens: 17, Finish: map[string]int64{"stop": 1}}
 	r.About.Stop, r.About.StopWhy = "interrupted", "SIGINT; drained for 30s, then cancelled"
 	r.About.Faults = []string{"line 7 at byte 4711: unexpected end of JSON, 112 bytes skipped"}
 	return r

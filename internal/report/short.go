@@ -74,8 +74,8 @@ func (c *console) facts() {
 	if len(by) > 0 {
 		failed = " (" + strings.Join(by, ", ") + ")"
 	}
-	text := fmt.Sprintf("%s planned = %s ok + %s failed%s + %s cancelled + %s not issued",
-		count(n.Planned), count(n.OK), count(n.Failed), failed, count(n.Cancelled), count(n.NotIssued))
+	text := fmt.Sprintf("%s planned = %s ok + %s failed%s + %s cancelled%s + %s not issued",
+		count(n.Planned), count(n.OK), count(n.Failed), failed, count(n.Cancelled), abandoned(n.Abandoned), count(n.NotIssued))
 	if n.Preparation > 0 {
 		text += " · " + count(n.Preparation) + " of preparation"
 	}
@@ -88,6 +88,9 @@ func (c *console) facts() {
 			parts = append(parts, quoteEmpty(k)+" "+count(n.Finish[k]))
 		}
 		text += " · finish: " + strings.Join(parts, ", ")
+	}
+	if n.Abandoned > 0 {
+		text += " · " + count(n.AbandonedOutputTokens) + " output tokens of abandoned streams"
 	}
 	if n.LostOutputTokens > 0 {
 		text += " · " + count(n.LostOutputTokens) + " output tokens lost with requests that did not end well"
