@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -26,31 +28,46 @@ const Auto = "auto"
 type format struct {
 	extensions []string
 	// sniff reports whether a file that begins with head, its first bytes
-	// without a byte order mark, can be of this format.
+	// without a byte order mark, can be of this format; nil: content never tells.
 	sniff func(head []byte) bool
+	// begin makes the layout of one file.
+	begin func() layout
+	// convert, when not nil, writes the rows as JSON lines into a temporary file
+	// that is read in place of f.
+	convert func(f *os.File, size int64, to io.Writer) error
+}
+
+// layout is a format opened on one file. After scan it is read-only.
+type layout interface {
 	// scan reads the whole file once, checks every row, and hands each to add in
-	// file order; raw is valid during the call. Between two rows on consecutive
-	// lines stand only bytes that trim takes away. Its errors are spec.Issues
-	// without File.
-	scan func(r *source, add func(offset int64, line int, raw []byte)) error
+	// file order with the line on which it begins; raw is valid during the call.
+	// Between two rows on consecutive lines stand only bytes that trim takes away.
+	// Its errors are spec.Issues without File. One that is about a single row goes
+	// to bad, and when bad returns nil the row is left out.
+	scan(r *source, add func(offset int64, line int, raw []byte), bad func(error) error) error
 	// trim is raw without what may follow a row before the next one.
-	trim func(raw []byte) []byte
+	trim(raw []byte) []byte
 	// fields are those of the raw bytes of one row that scan has checked.
-	fields func(raw []byte) (object.Object, error)
+	fields(raw []byte) (object.Object, error)
 }
 
 // formats by their name in workload.dataset.format.
 var formats = map[string]format{
-	"jsonl": jsonl,
+	"jsonl":   jsonl,
+	"json":    jsonArray,
+	"csv":     csvFormat(','),
+	"tsv":     csvFormat('\t'),
+	"text":    textLines,
+	"parquet": parquetFormat,
 }
 
 // Row is one row of a dataset.
 type Row struct {
 	Path   string // of the file
 	Index  int64  // 0-based
-	Line   int    // 1-based line of the file on which it begins
-	Offset int64  // bytes from the start of the file
-	Raw    []byte // as it stands in the file, without the line end
+	Line   int    // 1-based line of the file on which it begins; of a parquet file the number of the row
+	Offset int64  // bytes from the start of the file; of a parquet file from the start of its rows as JSON lines
+	Raw    []byte // as it stands in the file, without the line end; of a parquet file one line of JSON
 	Fields object.Object
 }
 
@@ -77,31 +94,45 @@ type Info struct {
 // File is an open dataset. It is safe for concurrent use.
 type File struct {
 	info   Info
-	f      *os.File
-	format format
+	f      *os.File // what rows are read from
+	temp   string   // its path when it is a converted copy
+	layout layout
 	seed   maphash.Seed
 	index  index
+	lax    bool
+	bad    int64
+	first  error
 }
 
 // Open reads the file once, checks every row and indexes it. format is Auto, ""
 // (auto too) or a name of Formats. Its error is a spec.Issue that says where and
 // what mends it.
-func Open(path, format string) (*File, error) {
+func Open(path, format string) (*File, error) { return begin(path, format, false) }
+
+// OpenLax is Open, but leaves rows out that cannot be read; Bad counts them.
+func OpenLax(path, format string) (*File, error) { return begin(path, format, true) }
+
+func begin(path, format string, lax bool) (*File, error) {
 	f, err := open(path)
 	if err != nil {
 		return nil, err
 	}
-	d := &File{info: Info{Path: path}, f: f, seed: maphash.MakeSeed()}
+	d := &File{info: Info{Path: path}, f: f, seed: maphash.MakeSeed(), lax: lax}
 	if err := d.scan(format); err != nil {
-		f.Close()
-		var at spec.Issue
-		if errors.As(err, &at) {
-			at.File = path
-			return nil, at
-		}
-		return nil, spec.Issue{File: path, Message: err.Error()}
+		d.Close()
+		return nil, d.inFile(err)
 	}
 	return d, nil
+}
+
+// inFile says of an error which file it is about.
+func (d *File) inFile(err error) error {
+	var at spec.Issue
+	if errors.As(err, &at) {
+		at.File = d.info.Path
+		return at
+	}
+	return spec.Issue{File: d.info.Path, Message: err.Error()}
 }
 
 const where = "name another file with --dataset or workload.dataset.path"
@@ -182,20 +213,64 @@ func (d *File) scan(name string) error {
 	if d.info.Format, err = choose(name, d.info.Path, head[:n]); err != nil {
 		return err
 	}
-	d.format = formats[d.info.Format]
+	format := formats[d.info.Format]
+	if format.convert != nil {
+		if err := d.convert(format); err != nil {
+			return err
+		}
+	}
+	d.layout = format.begin()
 
 	h := sha256.New()
 	src := newSource(io.TeeReader(io.NewSectionReader(d.f, 0, 1<<62), h))
-	err = d.format.scan(src, func(offset int64, line int, raw []byte) {
+	err = d.layout.scan(src, func(offset int64, line int, raw []byte) {
 		d.index.add(offset, len(raw), line, d.hash(raw))
+	}, func(err error) error {
+		if !d.lax {
+			return err
+		}
+		if d.bad++; d.first == nil {
+			d.first = d.inFile(err)
+		}
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	d.info.Rows, d.info.Bytes = d.index.rows, src.offset
-	d.info.SHA256 = hex.EncodeToString(h.Sum(nil))
+	d.info.Rows = d.index.rows
+	if d.temp == "" {
+		d.info.Bytes, d.info.SHA256 = src.offset, hex.EncodeToString(h.Sum(nil))
+	}
 	if d.info.Rows == 0 {
+		if d.bad > 0 {
+			return spec.Issue{Message: fmt.Sprintf("none of its %d rows can be read; the first: %v", d.bad, d.first), Hint: where}
+		}
 		return spec.Issue{Message: "the file has no rows, only blank lines", Hint: where}
+	}
+	return nil
+}
+
+// convert puts a temporary file of JSON lines in the place of d.f.
+func (d *File) convert(format format) error {
+	original := d.f
+	defer original.Close()
+	h := sha256.New()
+	size, err := io.Copy(h, original)
+	if err != nil {
+		return err
+	}
+	d.info.Bytes, d.info.SHA256 = size, hex.EncodeToString(h.Sum(nil))
+	temp, err := os.CreateTemp("", "tokentape-rows-*.jsonl")
+	if err != nil {
+		return spec.Issue{Message: fmt.Sprintf("its rows need a temporary file: %v", err), Hint: "set TMPDIR to a folder with room"}
+	}
+	d.f, d.temp = temp, temp.Name()
+	w := bufio.NewWriterSize(temp, 1<<18)
+	if err := format.convert(original, size, w); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return spec.Issue{Message: fmt.Sprintf("its rows need room in a temporary file: %v", err), Hint: "set TMPDIR to a folder with room"}
 	}
 	return nil
 }
@@ -206,7 +281,6 @@ func choose(name, path string, head []byte) (string, error) {
 		"\x1f\x8b":         {"gzip-compressed", "unpack it with: gunzip -k " + path},
 		"\x28\xb5\x2f\xfd": {"zstd-compressed", "unpack it with: zstd -dk " + path},
 		"PK\x03\x04":       {"a zip archive", "unpack it with: unzip " + path},
-		"PAR1":             {"a parquet file", "convert it to JSON lines first"},
 		"\xff\xfe":         {"UTF-16 text", "convert it with: iconv -f UTF-16 -t UTF-8"},
 		"\xfe\xff":         {"UTF-16 text", "convert it with: iconv -f UTF-16 -t UTF-8"},
 	} {
@@ -221,23 +295,30 @@ func choose(name, path string, head []byte) (string, error) {
 		}
 		return name, nil
 	}
+	// An extension decides, unless two formats have it; then content does, and
+	// without either content alone.
 	ext := strings.ToLower(filepath.Ext(path))
+	head = bytes.TrimPrefix(head, bom)
+	var named, look []string
 	for _, n := range Formats() {
-		for _, e := range formats[n].extensions {
-			if e == ext {
-				return n, nil
-			}
+		if slices.Contains(formats[n].extensions, ext) {
+			named = append(named, n)
+		}
+		if formats[n].sniff != nil && formats[n].sniff(head) {
+			look = append(look, n)
 		}
 	}
-	head = bytes.TrimPrefix(head, bom)
-	for _, n := range Formats() {
-		if formats[n].sniff(head) {
+	if len(named) == 1 {
+		return named[0], nil
+	}
+	for _, n := range look {
+		if len(named) == 0 || slices.Contains(named, n) {
 			return n, nil
 		}
 	}
 	return "", spec.Issue{Field: "workload.dataset.format",
 		Message: fmt.Sprintf("neither the extension nor the content (%s) tells the format", excerpt(head)),
-		Hint:    "name it: workload.dataset.format: " + strings.Join(Formats(), " or ")}
+		Hint:    "name it: workload.dataset.format: " + strings.Join(Formats(), ", ")}
 }
 
 // Len is the number of rows.
@@ -246,8 +327,18 @@ func (d *File) Len() int64 { return d.info.Rows }
 // Info describes the file as it was when it was opened.
 func (d *File) Info() Info { return d.info }
 
+// Bad is how many rows OpenLax left out, and what was wrong with the first.
+func (d *File) Bad() (n int64, first error) { return d.bad, d.first }
+
 // Close closes the file.
-func (d *File) Close() error { return d.f.Close() }
+func (d *File) Close() error {
+	err := d.f.Close()
+	if d.temp != "" {
+		err = errors.Join(err, os.Remove(d.temp))
+		d.temp = ""
+	}
+	return err
+}
 
 // Row reads row i (0 ≤ i < Len) from the file. A row whose bytes are no longer
 // those that Open saw is an error: the run would send something other than what
@@ -301,12 +392,12 @@ func (d *File) row(i int64, at span, raw []byte) Row {
 
 // checked makes a row of the bytes from its offset on, if they are the same.
 func (d *File) checked(i int64, at span, b []byte) (Row, error) {
-	r := d.row(i, at, d.format.trim(b))
+	r := d.row(i, at, d.layout.trim(b))
 	if d.hash(r.Raw) != at.hash {
 		return Row{}, r.Issue("leave the file alone while a run goes on; start the run again", "the row is not what it was when the file was opened")
 	}
 	var err error
-	if r.Fields, err = d.format.fields(r.Raw); err != nil {
+	if r.Fields, err = d.layout.fields(r.Raw); err != nil {
 		return Row{}, r.Issue("", "%v", err)
 	}
 	return r, nil

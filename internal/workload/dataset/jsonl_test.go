@@ -83,7 +83,7 @@ func (endless) Read(b []byte) (int, error) { return len(b), nil }
 func TestJSONLLongLine(t *testing.T) {
 	src := newSource(endless{})
 	src.most = 4 << 20
-	err := jsonl.scan(src, func(int64, int, []byte) { t.Error("a row") })
+	err := jsonLines{}.scan(src, func(int64, int, []byte) { t.Error("a row") }, func(err error) error { return nil })
 	if want := "the line is longer than 4 MB; put one row on a line"; err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
@@ -91,7 +91,7 @@ func TestJSONLLongLine(t *testing.T) {
 
 func FuzzJSONL(f *testing.F) {
 	f.Add([]byte("\xEF\xBB\xBF{\"p\":\"a\"}\r\n\r\n{\"p\":\"b\"}\n   \n{\"p\":\"c\"}"))
-	f.Add([]byte(samples["jsonl"]))
+	f.Add([]byte(samples["jsonl"].data))
 	f.Add([]byte(`{"a":"\ud800"}{`))
 	f.Add([]byte("{\"a\":\"\xff\"}"))
 	dir := f.TempDir()
