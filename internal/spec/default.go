@@ -13,7 +13,7 @@ func Default() *Spec {
 		Name:   "run",
 		Target: Target{API: "openai-chat", HTTP: "1.1", Resolve: "per_connection", RequestIDHeader: "X-Request-Id"},
 		Workload: Workload{
-			Dataset:  Dataset{Format: "auto"},
+			Dataset:  Dataset{Format: "auto", OnBadRow: "fail", Turns: "first", TimeUnit: "auto"},
 			Template: "{question}",
 			Stream:   true,
 			Repeat:   "none",

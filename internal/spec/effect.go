@@ -41,6 +41,7 @@ func (s *Spec) withoutEffect() []noEffect {
 	s.apiEffect(idle)
 	s.networkEffect(idle)
 	s.failureEffect(idle)
+	s.datasetEffect(idle)
 
 	l := s.Load
 	open := l.Rate > 0
@@ -104,6 +105,10 @@ func isOff(s *Spec, path string) bool {
 		return !s.Target.Custom.Cumulative
 	case "workload.output_tokens":
 		return s.Workload.OutputTokens == 0
+	case "workload.dataset.extra":
+		return len(s.Workload.Dataset.Extra) == 0
+	case "workload.dataset.override":
+		return len(s.Workload.Dataset.Override) == 0
 	case "workload.system":
 		return s.Workload.System == ""
 	case "load.tail":
@@ -195,7 +200,7 @@ func (c *checker) bounds() {
 		l.Attempts > 1 && l.Retry.Backoff.Initial > 0 && l.Retry.Backoff.Jitter > 0 && c.s.Seeds.Retry == nil ||
 		l.Abandon.Share > 0 && l.Abandon.Share < 1 && c.s.Seeds.Abandon == nil
 	if !drawn && c.s.given("seeds.run") {
-		c.note("seeds.run", "", "nothing is drawn from it: all that could be drawn is fixed without it")
+		c.note("seeds.run", "", "nothing is drawn from it but the prompts of a trace: all else is fixed without it")
 	}
 }
 

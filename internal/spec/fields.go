@@ -14,17 +14,22 @@ func choices() map[string][]string {
 		apis[i] = a.Name
 	}
 	return map[string][]string{
-		"target.api":            apis,
-		"target.custom.framing": {"sse", "ndjson", "json"},
-		"target.http":           {"1.1", "2"},
-		"target.resolve":        {"per_connection", "once"},
-		"workload.repeat":       {"none", "cycle"},
-		"workload.order":        {"file", "shuffle"},
-		"load.arrivals":         {"constant", "poisson", "gamma"},
-		"load.ramp.shape":       {"linear", "exponential"},
-		"load.tail":             {"none", "auto"},
-		"record.output":         {"hash", "full", "none"},
-		"report.windows":        {"whole", "stable", "steady"},
+		"target.api":                  apis,
+		"target.custom.framing":       {"sse", "ndjson", "json"},
+		"target.http":                 {"1.1", "2"},
+		"target.resolve":              {"per_connection", "once"},
+		"workload.dataset.format":     Formats,
+		"workload.dataset.on_bad_row": {"fail", "skip"},
+		"workload.dataset.turns":      {"first", "all"},
+		"workload.dataset.time_unit":  {"auto", "ns", "us", "ms", "s"},
+		"workload.dataset.override":   {"model", "stream"},
+		"workload.repeat":             {"none", "cycle"},
+		"workload.order":              {"file", "shuffle"},
+		"load.arrivals":               {"constant", "poisson", "gamma"},
+		"load.ramp.shape":             {"linear", "exponential"},
+		"load.tail":                   {"none", "auto"},
+		"record.output":               {"hash", "full", "none"},
+		"report.windows":              {"whole", "stable", "steady"},
 	}
 }
 
@@ -38,7 +43,8 @@ var otherNames = map[string]string{
 	"output_len": "workload.output_tokens", "prompt": "workload.template", "system_prompt": "workload.system",
 	"temperature": "workload.sampling.temperature", "top_p": "workload.sampling.top_p",
 	"top_k": "workload.sampling.top_k", "ignore_eos": "workload.sampling.ignore_eos",
-	"extra_body": "workload.sampling", "seed": "seeds.run", "dataset_path": "workload.dataset.path",
+	"extra_body": "workload.sampling", "skip_bad_rows": "workload.dataset.on_bad_row", "dataset_filter": "workload.dataset.filter",
+	"num_rows": "workload.dataset.limit", "offset": "workload.dataset.skip", "dataset_format": "workload.dataset.format", "seed": "seeds.run", "dataset_path": "workload.dataset.path",
 }
 
 func (d *decoder) unknownKey(at place, section, key string) {

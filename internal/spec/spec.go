@@ -111,6 +111,8 @@ type Workload struct {
 	Dataset Dataset `json:"dataset"`
 	// The prompt, with fields of the row in braces: "{question}".
 	Template string `json:"template"`
+	// The whole request body in place of a prompt, fields of the row in braces: {inputs: "{question}"}.
+	Body map[string]any `json:"body"`
 	// System message; chat APIs only.
 	System string `json:"system"`
 	// Most output tokens of a request (max_tokens); 0: the row's own, or the server's limit.
@@ -125,12 +127,30 @@ type Workload struct {
 	Order string `json:"order"`
 }
 
-// Dataset names the rows.
+// Dataset names the rows, and says how they are read.
 type Dataset struct {
 	// The file; relative to the spec's folder.
 	Path string `json:"path"`
-	// auto goes by the file's name.
+	// auto goes by the file's name and the fields of its first row.
 	Format string `json:"format"`
+	// What the fields of a row are called: {question: prompt_text, max_tokens: n}.
+	Columns map[string]string `json:"columns"`
+	// Fields of the row that are sent as body fields of the same name, beside those of its own "extra".
+	Extra []string `json:"extra"`
+	// Use only rows whose fields have these values: {split: test}.
+	Filter map[string]any `json:"filter"`
+	// Rows to leave out at the start, after the filter.
+	Skip int64 `json:"skip"`
+	// Most rows to use; 0: all.
+	Limit int64 `json:"limit"`
+	// A row that cannot be read or asked ends it before anything is sent (fail), or is left out and counted (skip).
+	OnBadRow string `json:"on_bad_row"`
+	// Of a ShareGPT conversation: its first human turn, or everything up to its last human turn (all).
+	Turns string `json:"turns"`
+	// Unit of a trace's timestamps; auto goes by the trace's own rule and by their size.
+	TimeUnit string `json:"time_unit"`
+	// Fields of a raw request body that target.model and workload.stream replace: [model, stream].
+	Override []string `json:"override"`
 }
 
 // Load is when and how much. Requests (N), Concurrency (C) and Rate (r) are

@@ -87,6 +87,10 @@ func (s *Spec) checkFields() []Issue {
 		{"target.resolve", s.Target.Resolve, false},
 		{"workload.repeat", s.Workload.Repeat, false},
 		{"workload.order", s.Workload.Order, false},
+		{"workload.dataset.format", s.Workload.Dataset.Format, false},
+		{"workload.dataset.on_bad_row", s.Workload.Dataset.OnBadRow, false},
+		{"workload.dataset.turns", s.Workload.Dataset.Turns, false},
+		{"workload.dataset.time_unit", s.Workload.Dataset.TimeUnit, false},
 		{"load.arrivals", s.Load.Arrivals, false},
 		{"load.ramp.shape", s.Load.Ramp.Shape, true},
 		{"load.tail", s.Load.Tail, false},
@@ -194,9 +198,8 @@ func (c *checker) workload() {
 	if w.Template == "" {
 		c.bad("workload.template", `such as "{question}"`, "is empty, so that nothing would be asked")
 	}
-	if w.Dataset.Format == "" {
-		c.bad("workload.dataset.format", "auto goes by the file's name", "is empty")
-	}
+	c.dataset()
+	c.includeUsage()
 	if w.OutputTokens < 0 {
 		c.bad("workload.output_tokens", "0 leaves it to the server", "%d is negative", w.OutputTokens)
 	} else if w.OutputTokens > math.MaxInt32 {

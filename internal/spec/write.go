@@ -40,6 +40,8 @@ func (s *Spec) Masked() *Spec {
 	}
 	m.Target.Custom.Body, _ = cloneAny(s.Target.Custom.Body).(map[string]any)
 	m.Workload.Sampling, _ = cloneAny(s.Workload.Sampling).(map[string]any)
+	m.Workload.Body, _ = cloneAny(s.Workload.Body).(map[string]any)
+	m.Workload.Dataset = s.Workload.Dataset.clone()
 	m.Load.Retry.On = slices.Clone(s.Load.Retry.On)
 	m.Report.Windows = slices.Clone(s.Report.Windows)
 	m.Report.Strict = slices.Clone(s.Report.Strict)
