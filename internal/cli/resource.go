@@ -12,7 +12,7 @@ import (
 // short is a refusal, or a note of the run.
 func (j *job) resources(m resource.Machine) error {
 	s := j.spec
-	info := j.file.Info()
+	info := j.source.Info()
 	n := resource.Need{
 		InFlight: s.Load.Concurrency, Shared: s.Target.HTTP == "2", Output: s.Workload.OutputTokens,
 		Rate: s.Load.Rate, RenewAfter: s.Target.RenewAfter, Idle: s.Limits.KeepAlive.D(),

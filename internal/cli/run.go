@@ -244,7 +244,7 @@ func liveState(s run.Snapshot) observe.State {
 }
 
 func (j *job) tapeHeader(pre *probe.Result, clk *clock.Clock) tape.Header {
-	info := j.file.Info()
+	info := j.source.Info()
 	abs, err := filepath.Abs(info.Path)
 	if err != nil {
 		abs = info.Path

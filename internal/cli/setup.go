@@ -15,9 +15,7 @@ import (
 	"tokentape/internal/plan"
 	"tokentape/internal/spec"
 	"tokentape/internal/workload"
-	"tokentape/internal/workload/dataset"
 	"tokentape/internal/workload/rows"
-	"tokentape/internal/workload/template"
 )
 
 // specFlags are the flags of every verb that reads a spec. Each one is a field
@@ -33,7 +31,9 @@ var specFlagPaths = []struct{ flag, path, help string }{
 	{"api", "target.api", "what the server speaks: " + strings.Join(dialect.Names(), ", ")},
 	{"model", "target.model", "model id; default: the only one the server lists"},
 	{"api-key", "target.api_key", "sent as a bearer token; never written down"},
-	{"dataset", "workload.dataset.path", "rows to send, JSONL"},
+	{"dataset", "workload.dataset.path", "rows to send: JSONL, JSON, CSV, TSV, text, Parquet, or a trace"},
+	{"dataset-format", "workload.dataset.format", "how rows are laid out, or what they mean (docs/datasets.md)"},
+	{"on-bad-row", "workload.dataset.on_bad_row", "fail, or skip: leave bad rows out and count them"},
 	{"template", "workload.template", "prompt of a row, fields in braces (default {question})"},
 	{"output-tokens", "workload.output_tokens", "max_tokens of every request"},
 	{"repeat", "workload.repeat", "none, or cycle: use rows again when they run out"},
@@ -81,15 +81,14 @@ type job struct {
 	bases   []spec.Base // of the servers, in the order in which requests take them
 	net     network
 	dialect dialect.Dialect
-	file    *dataset.File
-	source  workload.Source
+	source  *rows.Source
 	plan    *plan.Plan
 	notes   []string
 }
 
 func (j *job) close() {
-	if j.file != nil {
-		j.file.Close()
+	if j.source != nil {
+		j.source.Close()
 	}
 }
 
@@ -154,30 +153,24 @@ func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error
 	if s.Workload.Dataset.Path == "" {
 		return nil, usageError("nothing to ask: workload.dataset.path is not set", `a JSONL file with one {"question": "…"} a line: --dataset data.jsonl`)
 	}
-	if j.file, err = dataset.Open(s.Workload.Dataset.Path, s.Workload.Dataset.Format); err != nil {
+	if j.source, err = rows.Open(s.Workload, s.Seeds.Run, func(item workload.Item) error {
+		_, err := j.dialect.Body(item, j.options(s.Target.Model))
+		return err
+	}); err != nil {
 		return nil, usageError(err.Error())
 	}
-	tmpl, err := template.Parse(s.Workload.Template)
-	if err != nil {
-		return nil, usageError("workload.template: " + err.Error())
-	}
-	source, err := rows.New(j.file, tmpl, s.Workload.System)
-	if err != nil {
-		return nil, usageError(err.Error())
-	}
-	j.source = source
-	j.notes = append(j.notes, source.Notes()...)
+	j.notes = append(j.notes, j.source.Notes()...)
 	if planFile != "" {
 		if j.plan, err = readPlan(planFile, j); err == nil {
 			j.obeyPlan(planFile)
 		}
 	} else {
-		j.plan, err = plan.Make(s.Load, s.Workload.OutputTokens, j.file.Len(), s.Workload.Repeat, s.Workload.Order, s.Seeds)
+		j.plan, err = plan.Make(s.Load, s.Workload.OutputTokens, j.source.Len(), s.Workload.Repeat, s.Workload.Order, s.Seeds)
 	}
 	if err != nil {
 		return nil, usageError(err.Error())
 	}
-	j.plan.DatasetSHA256 = j.file.Info().SHA256
+	j.plan.DatasetSHA256 = j.source.Info().SHA256
 	if n := j.plan.Repeats(); n != 0 {
 		j.notes = append(j.notes, repeatsNote(n))
 	}
@@ -197,9 +190,13 @@ func readPlan(path string, j *job) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sum := j.file.Info().SHA256; p.DatasetSHA256 != "" && p.DatasetSHA256 != sum {
+	if sum := j.source.Info().SHA256; p.DatasetSHA256 != "" && p.DatasetSHA256 != sum {
 		return nil, fmt.Errorf("%s was made for another dataset (sha256 %.12s…) than %s (sha256 %.12s…)",
 			path, p.DatasetSHA256, j.spec.Workload.Dataset.Path, sum)
+	}
+	if n := j.source.Len(); p.Params.DataRows != n {
+		return nil, fmt.Errorf("%s was made for %d rows of %s, this spec chooses %d: workload.dataset.filter, skip, limit and on_bad_row must be as they were",
+			path, p.Params.DataRows, j.spec.Workload.Dataset.Path, n)
 	}
 	return p, nil
 }
@@ -270,11 +267,17 @@ func (j *job) exchanger(clk *clock.Clock, c *client.Client, model string, onToke
 	s := j.spec
 	return exchange.New(exchange.Config{
 		Client: c, Dialect: j.dialect, Clock: clk, URL: j.url(), URLs: j.urls(), Header: j.header(),
-		Options: dialect.Options{Model: model, Stream: s.Workload.Stream, OutputLen: s.Workload.OutputTokens, Sampling: s.Workload.Sampling},
+		Options: j.options(model),
 		Limits:  exchange.Limits{FirstToken: s.Limits.FirstToken.D(), Idle: s.Limits.Idle.D(), Total: s.Limits.Total.D()},
 		Output:  s.Record.Output, Secrets: s.Secrets(), OnTokens: onTokens,
 		IDHeader: s.Target.RequestIDHeader, NoID: s.Target.RequestIDHeader == "",
 	})
+}
+
+// options are what the spec says of every request body.
+func (j *job) options(model string) dialect.Options {
+	w := j.spec.Workload
+	return dialect.Options{Model: model, Stream: w.Stream, OutputLen: w.OutputTokens, Sampling: w.Sampling}
 }
 
 // mask replaces every secret of the spec in a text.

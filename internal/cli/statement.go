@@ -21,7 +21,7 @@ func statement(w io.Writer, j *job, pre *probe.Result, dir string) {
 		line("", "%s", l)
 	}
 	line("model", "%s%s", pre.Server.Model, engineNote(pre))
-	info := j.file.Info()
+	info := j.source.Info()
 	line("rows", "%s: %d rows, sha256 %.12s…, template %q", info.Path, info.Rows, info.SHA256, s.Workload.Template)
 	line("output", "%s", outputNote(s))
 	line("load", "%s", j.plan)

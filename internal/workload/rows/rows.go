@@ -3,8 +3,9 @@ package rows
 import (
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 
+	"tokentape/internal/spec"
 	"tokentape/internal/workload"
 	"tokentape/internal/workload/dataset"
 	"tokentape/internal/workload/template"
@@ -12,131 +13,263 @@ import (
 
 // Source yields the items of a dataset. It is safe for concurrent use.
 type Source struct {
-	file     *dataset.File
-	template template.Template
-	system   string
-	notes    notes
+	file   *dataset.File
+	w      spec.Workload
+	seed   int64
+	check  func(workload.Item) error
+	tmpl   template.Template
+	body   *node // of workload.body; nil: none
+	kind   kind
+	name   string // of kind
+	picked picked
+	times  []int64
+	notes  notes
 }
 
-var _ workload.Source = (*Source)(nil)
+var _ workload.Timed = (*Source)(nil)
 
-// New checks that every row of f gives an item, so that no bad row is found
-// when requests are already out. Its error, a spec.Issue, names path:line and
-// the field.
+// Open opens the dataset of a spec and checks that every row gives an item, so
+// that no bad row is found when requests are already out. check, when not nil,
+// is asked about each item too. seed is that of prompts which are made up (those
+// of traces). Its error, a spec.Issue, names path:line and the field.
 //
-// A row gives its prompt by the template. When the template is the default and a
-// row has no field "question" but has "messages" (a list of {role, content}),
-// those are sent as they are. A row's own "max_tokens" or "output_tokens" is its
-// output length and wins over the spec's; a row's own system message wins over
-// system. Notes says how often either happened.
-func New(f *dataset.File, t template.Template, system string) (*Source, error) {
-	s := &Source{file: f, template: t, system: system}
-	err := f.Each(func(row dataset.Row) error {
-		item, how, err := s.item(row)
-		if err == nil {
-			s.notes.add(item, how)
-		}
-		return err
-	})
-	if err != nil {
+// A row's own "max_tokens" or "output_tokens" is its output length and wins over
+// the spec's; so does its own system message. The fields of its "extra" object,
+// and those that workload.dataset.extra names, become body fields. Notes says
+// how often any of it happened.
+func Open(w spec.Workload, seed int64, check func(workload.Item) error) (*Source, error) {
+	s := &Source{w: w, seed: seed, check: check}
+	var err error
+	if s.tmpl, err = template.Parse(w.Template); err != nil {
+		return nil, err
+	}
+	if s.body, err = parseBody(w.Body); err != nil {
+		return nil, err
+	}
+	open, layout := dataset.Open, w.Dataset.Format
+	if w.Dataset.OnBadRow == "skip" {
+		open = dataset.OpenLax
+	}
+	if _, named := kinds[layout]; named {
+		layout = dataset.Auto
+	}
+	if s.file, err = open(w.Dataset.Path, layout); err != nil {
+		return nil, err
+	}
+	if err := s.scan(); err != nil {
+		s.file.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-// Len is the number of rows.
-func (s *Source) Len() int64 { return s.file.Len() }
+// Len is the number of items.
+func (s *Source) Len() int64 { return s.picked.n }
 
-// Item is row i (0 ≤ i < Len), read again from the file.
-func (s *Source) Item(i int64) (workload.Item, error) {
-	row, err := s.file.Row(i)
-	if err != nil {
-		return workload.Item{}, err
-	}
-	item, _, err := s.item(row)
-	if err != nil {
-		return workload.Item{}, err
-	}
-	item.Ref = workload.Ref{Row: row.Index, Offset: row.Offset, SHA256: row.SHA256()}
-	return item, nil
-}
+// Info describes the dataset's file.
+func (s *Source) Info() dataset.Info { return s.file.Info() }
+
+// Close closes the file.
+func (s *Source) Close() error { return s.file.Close() }
+
+// Times are when the items were sent; see workload.Timed.
+func (s *Source) Times() []int64 { return s.times }
 
 // Notes are sentences about the rows as a whole, to be said before the first
 // request.
-func (s *Source) Notes() []string { return s.notes.say(s.Len(), s.system) }
+func (s *Source) Notes() []string { return s.notes.said }
 
-// how says which rules a row used.
-type how struct{ messages, ownSystem bool }
-
-// item is everything of an item but its Ref.
-func (s *Source) item(row dataset.Row) (item workload.Item, h how, err error) {
-	if item.OutputLen, err = outputLen(row); err != nil {
-		return item, h, err
+// Item is item i (0 ≤ i < Len), read again from the file. Items are in the order
+// of the file, those of a trace in the order of time.
+func (s *Source) Item(i int64) (workload.Item, error) {
+	if i < 0 || i >= s.picked.n {
+		return workload.Item{}, fmt.Errorf("%s: there is no item %d among %d (0 is the first)", s.w.Dataset.Path, i, s.picked.n)
 	}
-	if h.messages = s.useMessages(row); h.messages {
-		item.Messages, err = messages(row)
-		h.ownSystem = err == nil && item.Messages[0].Role == "system"
-	} else if item.Prompt, err = s.prompt(row); err == nil {
-		item.Messages = []workload.Message{{Role: "user", Content: item.Prompt}}
-	}
+	row, err := s.file.Row(s.picked.row(i))
 	if err != nil {
-		return item, h, err
+		return workload.Item{}, err
 	}
-	if s.system != "" && !h.ownSystem {
-		item.Messages = append([]workload.Message{{Role: "system", Content: s.system}}, item.Messages...)
+	sum := row.SHA256()
+	if row, err = s.mapped(row); err != nil {
+		return workload.Item{}, err
 	}
-	return item, h, nil
+	item, err := s.item(row)
+	if err != nil {
+		return workload.Item{}, err
+	}
+	item.Ref = workload.Ref{Row: row.Index, Offset: row.Offset, SHA256: sum}
+	if s.times != nil {
+		item.At = s.times[i]
+	}
+	return item, nil
 }
 
-func (s *Source) useMessages(row dataset.Row) bool {
-	if s.template.String() != template.Default {
-		return false
+// leaves is the error of a row that asks nothing by the custom of its format; it
+// is left out and counted by reason.
+type leaves string
+
+func (l leaves) Error() string { return string(l) }
+
+var errEnough = errors.New("enough rows")
+
+// scan chooses and checks the rows.
+func (s *Source) scan() error {
+	d := s.w.Dataset
+	n := &s.notes
+	n.begin(s.file.Len())
+	var stamps []stamp
+	var passed int64 // the filter
+	err := s.file.Each(func(row dataset.Row) error {
+		row, err := s.mapped(row)
+		if err != nil {
+			return err
+		}
+		if s.kind.item == nil {
+			s.choose(row)
+		}
+		n.fields(row, d)
+		if ok, err := s.passes(row); err != nil || !ok {
+			return err
+		}
+		if passed++; passed <= d.Skip {
+			return nil
+		}
+		item, at, err := s.checked(row)
+		var left leaves
+		switch {
+		case errors.As(err, &left):
+			n.left[string(left)]++
+			return nil
+		case err != nil && d.OnBadRow == "skip":
+			n.bad(err)
+			return nil
+		case err != nil:
+			return err
+		}
+		if s.timed() {
+			stamps = append(stamps, at)
+		}
+		s.picked.add(row.Index)
+		n.add(item, s.w.System)
+		if d.Limit > 0 && s.picked.n == d.Limit {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
 	}
-	if _, question := row.Fields.Get("question"); question {
-		return false
+	if err := n.unknown(s, passed); err != nil {
+		return err
 	}
-	_, messages := row.Fields.Get("messages")
-	return messages
+	if s.picked.n == 0 {
+		return n.none(s, passed)
+	}
+	if s.timed() {
+		if err := s.sort(stamps); err != nil {
+			return err
+		}
+	}
+	n.end(s)
+	return nil
 }
 
-func (s *Source) prompt(row dataset.Row) (string, error) {
-	p, err := s.template.Render(row.Fields)
-	var field *template.FieldError
+// checked is the item of a row, and its time.
+func (s *Source) checked(row dataset.Row) (item workload.Item, at stamp, err error) {
+	if item, err = s.item(row); err != nil {
+		return item, at, err
+	}
+	if s.timed() {
+		if at, err = s.stamp(row); err != nil {
+			return item, at, err
+		}
+	}
+	if s.check != nil {
+		if err := s.check(item); err != nil {
+			return item, at, row.Issue("", "the row cannot be sent: %v", err)
+		}
+	}
+	return item, at, nil
+}
+
+// item is everything of an item but its Ref and time.
+func (s *Source) item(row dataset.Row) (item workload.Item, err error) {
+	if err := s.kind.item(s, row, &item); err != nil {
+		return item, err
+	}
+	if item.Body != nil {
+		item.Override = s.w.Dataset.Override
+		return item, nil
+	}
+	if item.OutputLen == 0 {
+		if item.OutputLen, err = outputLen(row); err != nil {
+			return item, err
+		}
+	}
+	if err := s.extra(row, &item); err != nil {
+		return item, err
+	}
+	if s.w.System == "" {
+		return item, nil
+	}
+	if item.TokenIDs != nil {
+		return item, row.Issue("put it into the ids, and take workload.system out", "a prompt of token ids has no place for workload.system")
+	}
+	if item.Messages[0].Role != "system" {
+		item.Messages = append([]workload.Message{{Role: "system", Content: s.w.System}}, item.Messages...)
+	}
+	return item, nil
+}
+
+// ask makes the item one user message.
+func ask(item *workload.Item, prompt string) {
+	item.Prompt = prompt
+	item.Messages = []workload.Message{{Role: "user", Content: prompt}}
+}
+
+// picked are the rows of the file that are items. Only where they are not a run
+// without gaps is a list kept.
+type picked struct {
+	first, n int64
+	list     []int64
+}
+
+func (p *picked) add(row int64) {
 	switch {
-	case errors.As(err, &field):
-		return "", row.Issue(field.Hint(), "%v", field)
-	case err != nil:
-		return "", row.Issue("", "%v", err)
-	case p == "":
-		return "", row.Issue("give the row a prompt, or take it out", "the prompt is empty")
+	case p.list != nil:
+		p.list = append(p.list, row)
+	case p.n == 0:
+		p.first = row
+	case row != p.first+p.n:
+		p.spell()
+		p.list = append(p.list, row)
 	}
-	return p, nil
+	p.n++
 }
 
-// outputLen is the row's own output length, 0 when it has none.
-func outputLen(row dataset.Row) (int64, error) {
-	var n int64
-	var from string
-	for _, name := range []string{"max_tokens", "output_tokens"} {
-		raw, ok := row.Fields.Get(name)
-		if !ok || string(raw) == "null" {
-			continue
-		}
-		v, err := strconv.ParseInt(string(raw), 10, 64)
-		if err != nil || v < 1 {
-			return 0, row.Issue("write a whole number from 1, or leave the field out", "%s is %s, not a positive integer", name, short(raw))
-		}
-		if from != "" && v != n {
-			return 0, row.Issue("keep one of the two", "%s is %d but %s is %d", from, n, name, v)
-		}
-		n, from = v, name
+// spell makes the list.
+func (p *picked) spell() {
+	if p.list != nil {
+		return
 	}
-	return n, nil
+	p.list = make([]int64, p.n, p.n+1)
+	for i := range p.list {
+		p.list[i] = p.first + int64(i)
+	}
 }
 
-func short(raw []byte) string {
-	if len(raw) > 40 {
-		return fmt.Sprintf("%q…", raw[:40])
+func (p *picked) row(i int64) int64 {
+	if p.list != nil {
+		return p.list[i]
 	}
-	return string(raw)
+	return p.first + i
+}
+
+// order puts the rows into another order.
+func (p *picked) order(by []int64) {
+	p.spell()
+	old := slices.Clone(p.list)
+	for i, j := range by {
+		p.list[i] = old[j]
+	}
 }

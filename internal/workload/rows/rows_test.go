@@ -12,59 +12,68 @@ import (
 
 	"tokentape/internal/spec"
 	"tokentape/internal/workload"
-	"tokentape/internal/workload/dataset"
 	"tokentape/internal/workload/template"
 )
 
-func open(t testing.TB, text, tmpl, system string) (*Source, string, error) {
+// spec of a dataset file of these contents; name gives the format.
+func write(t testing.TB, name, text string) spec.Workload {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "data.jsonl")
+	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	f, err := dataset.Open(path, dataset.Auto)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	p, err := template.Parse(tmpl)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := New(f, p, system)
-	return s, path, err
+	w := spec.Default().Workload
+	w.Dataset.Path = path
+	return w
 }
 
-type message = workload.Message
+func source(t testing.TB, w spec.Workload) (*Source, error) {
+	t.Helper()
+	s, err := Open(w, 1, nil)
+	if err == nil {
+		t.Cleanup(func() { s.Close() })
+	}
+	return s, err
+}
+
+func open(t testing.TB, text, tmpl, system string) (*Source, string, error) {
+	t.Helper()
+	w := write(t, "data.jsonl", text)
+	w.Template, w.System = tmpl, system
+	s, err := source(t, w)
+	return s, w.Dataset.Path, err
+}
+
+type msg = workload.Message
 
 func TestItems(t *testing.T) {
-	user := func(s string) message { return message{Role: "user", Content: s} }
-	system := func(s string) message { return message{Role: "system", Content: s} }
+	user := func(s string) msg { return msg{Role: "user", Content: s} }
+	system := func(s string) msg { return msg{Role: "system", Content: s} }
 	tests := []struct {
 		name, row, template, system string
-		want                        []message
+		want                        []msg
 		prompt                      string
 		output                      int64
 		notes                       []string
 	}{
-		{name: "question", row: `{"question":"Why?","answer":""}`, want: []message{user("Why?")}, prompt: "Why?"},
+		{name: "question", row: `{"question":"Why?","answer":""}`, want: []msg{user("Why?")}, prompt: "Why?"},
 		{name: "template and system", row: `{"q":"Why?"}`, template: "Q: {q}", system: "Be brief.",
-			want: []message{system("Be brief."), user("Q: Why?")}, prompt: "Q: Why?"},
-		{name: "own length", row: `{"question":"x","max_tokens":7}`, want: []message{user("x")}, prompt: "x", output: 7,
+			want: []msg{system("Be brief."), user("Q: Why?")}, prompt: "Q: Why?"},
+		{name: "own length", row: `{"question":"x","max_tokens":7}`, want: []msg{user("x")}, prompt: "x", output: 7,
 			notes: []string{"1 of 1 dataset rows set their own output length (7 to 7 tokens), which wins over workload.output_tokens"}},
-		{name: "own length, other name", row: `{"question":"x","output_tokens":9,"max_tokens":null}`, want: []message{user("x")}, prompt: "x", output: 9,
+		{name: "own length, other name", row: `{"question":"x","output_tokens":9,"max_tokens":null}`, want: []msg{user("x")}, prompt: "x", output: 9,
 			notes: []string{"1 of 1 dataset rows set their own output length (9 to 9 tokens), which wins over workload.output_tokens"}},
-		{name: "both names agree", row: `{"question":"x","output_tokens":9,"max_tokens":9}`, want: []message{user("x")}, prompt: "x", output: 9,
+		{name: "both names agree", row: `{"question":"x","output_tokens":9,"max_tokens":9}`, want: []msg{user("x")}, prompt: "x", output: 9,
 			notes: []string{"1 of 1 dataset rows set their own output length (9 to 9 tokens), which wins over workload.output_tokens"}},
 		{name: "messages", row: `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b","name":null},{"role":"user","content":"c"}]}`, system: "S",
-			want:  []message{system("S"), user("a"), {Role: "assistant", Content: "b"}, user("c")},
+			want:  []msg{system("S"), user("a"), {Role: "assistant", Content: "b"}, user("c")},
 			notes: []string{"1 of 1 dataset rows have no question; their messages are sent as they are"}},
 		{name: "own system message", row: `{"messages":[{"role":"system","content":"mine"},{"role":"user","content":"c"}]}`, system: "S",
-			want: []message{system("mine"), user("c")},
+			want: []msg{system("mine"), user("c")},
 			notes: []string{"1 of 1 dataset rows have no question; their messages are sent as they are",
 				"1 of 1 dataset rows have a system message of their own, which wins over workload.system"}},
-		{name: "question wins over messages", row: `{"messages":17,"question":"x"}`, want: []message{user("x")}, prompt: "x"},
-		{name: "a template wins over messages", row: `{"messages":[{"role":"user","content":"a"}],"q":"x"}`, template: "{q}!", want: []message{user("x!")}, prompt: "x!"},
+		{name: "question wins over messages", row: `{"messages":17,"question":"x"}`, want: []msg{user("x")}, prompt: "x"},
+		{name: "a template wins over messages", row: `{"messages":[{"role":"user","content":"a"}],"q":"x"}`, template: "{q}!", want: []msg{user("x!")}, prompt: "x!"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -94,7 +103,7 @@ func TestItems(t *testing.T) {
 	}
 }
 
-func TestNewRefuses(t *testing.T) {
+func TestOpenRefuses(t *testing.T) {
 	tests := []struct {
 		name, row, template string
 		want                []string
@@ -112,10 +121,8 @@ func TestNewRefuses(t *testing.T) {
 		{"no message", `{"messages":[]}`, "{question}", []string{"messages is not a list of at least one"}},
 		{"null message", `{"messages":[null]}`, "{question}", []string{"messages[0] has no role"}},
 		{"no role", `{"messages":[{"content":"a"}]}`, "{question}", []string{"messages[0] has no role"}},
-		{"no content", `{"messages":[{"role":"user"}]}`, "{question}", []string{"messages[0].content is not a string"}},
-		{"null content", `{"messages":[{"role":"user","content":null}]}`, "{question}", []string{"messages[0].content is not a string"}},
-		{"multimodal", `{"messages":[{"role":"user","content":[{"type":"text","text":"a"}]}]}`, "{question}", []string{"messages[0].content", "multimodal"}},
-		{"tool calls", `{"messages":[{"role":"assistant","content":"","tool_calls":[]},{"role":"user","content":"a"}]}`, "{question}", []string{`messages[0] has "tool_calls"`}},
+		{"no content", `{"messages":[{"role":"user"}]}`, "{question}", []string{"messages[0].content is neither a string nor a list"}},
+		{"null content", `{"messages":[{"role":"user","content":null}]}`, "{question}", []string{"messages[0].content is neither a string nor a list"}},
 		{"answered", `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`, "{question}", []string{"assistant's answer", "jq"}},
 	}
 	for _, tt := range tests {
@@ -158,7 +165,7 @@ func TestEditedDataset(t *testing.T) {
 	}
 }
 
-func BenchmarkNew(b *testing.B) {
+func BenchmarkOpen(b *testing.B) {
 	row := `{"question":"` + strings.Repeat("What time is it? ", 60) + `","answer":"","max_tokens":32}` + "\n"
 	s, path, err := open(b, strings.Repeat(row, 16<<20/len(row)), template.Default, "")
 	if err != nil {
@@ -167,8 +174,10 @@ func BenchmarkNew(b *testing.B) {
 	st, _ := os.Stat(path)
 	b.SetBytes(st.Size())
 	for b.Loop() {
-		if _, err := New(s.file, s.template, ""); err != nil {
+		again, err := Open(s.w, 1, nil)
+		if err != nil {
 			b.Fatal(err)
 		}
+		again.Close()
 	}
 }

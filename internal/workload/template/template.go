@@ -201,3 +201,13 @@ func missing(fields object.Object, path, done, rest, name string) *FieldError {
 	}
 	return e
 }
+
+// Value is the JSON of the field of a template that is one placeholder alone. The
+// error is a *FieldError.
+func (t Template) Value(fields object.Object) (json.RawMessage, error) {
+	raw, err := lookup(fields, t.parts[0].path)
+	if err == nil && string(raw) == "null" {
+		err = &FieldError{Path: t.parts[0].path, Null: true}
+	}
+	return raw, err
+}
