@@ -12,7 +12,6 @@ import (
 // short is a refusal, or a note of the run.
 func (j *job) resources(m resource.Machine) error {
 	s := j.spec
-	info := j.source.Info()
 	n := resource.Need{
 		InFlight: s.Load.Concurrency, Shared: s.Target.HTTP == "2", Output: s.Workload.OutputTokens,
 		Rate: s.Load.Rate, RenewAfter: s.Target.RenewAfter, Idle: s.Limits.KeepAlive.D(),
@@ -23,9 +22,7 @@ func (j *job) resources(m resource.Machine) error {
 	if n.All > 0 {
 		n.InFlight = min(n.InFlight, n.All) // no more can be in flight than there are
 	}
-	if info.Rows > 0 {
-		n.Body = info.Bytes / info.Rows
-	}
+	n.Body = j.source.MeanBytes()
 	for _, raw := range j.urls() {
 		if u, err := url.Parse(raw); err == nil && u.Scheme != "unix" {
 			n.Servers++

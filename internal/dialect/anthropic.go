@@ -26,7 +26,7 @@ func newAnthropic() Dialect {
 
 // Body is the request body of the item. System messages stand apart.
 func (d anthropic) Body(item workload.Item, o Options) ([]byte, error) {
-	if d.Asked(item, o) == 0 {
+	if item.Body == nil && d.Asked(item, o) == 0 {
 		return nil, errors.New("max_tokens is missing: anthropic-messages refuses a request without it; set workload.output_tokens (--output-tokens)")
 	}
 	return d.body(item, o, func(f, _ *fields) error {
@@ -40,7 +40,7 @@ func (d anthropic) Body(item workload.Item, o Options) ([]byte, error) {
 		var system string
 		var rest []workload.Message
 		for _, m := range list {
-			if m.Role != "system" {
+			if m.Role != "system" || m.Raw != nil {
 				rest = append(rest, m)
 			} else if system == "" {
 				system = m.Content
@@ -58,7 +58,7 @@ func (d anthropic) Body(item workload.Item, o Options) ([]byte, error) {
 			}
 			f.set("system", raw)
 		}
-		raw, err := encodeMessages(rest)
+		raw, err := encodeMessages(rest, d.name)
 		if err != nil {
 			return err
 		}

@@ -48,6 +48,9 @@ func (a api) NewDecoder() Decoder {
 // field of the row wins over the output length, and that over the sampling
 // options.
 func (a api) Asked(item workload.Item, o Options) int64 {
+	if item.Body != nil {
+		return item.OutputLen // what the body itself asks for
+	}
 	for _, name := range a.lengths {
 		if n, ok := wholeNumber(item.Extra[name]); ok {
 			return n
@@ -80,6 +83,9 @@ var elsewhere = map[string]string{
 // object (the same when there is none), then the output length, the sampling
 // options and the row's own fields.
 func (a api) body(item workload.Item, o Options, start func(f, in *fields) error) ([]byte, error) {
+	if item.Body != nil {
+		return wholeBody(item, o)
+	}
 	f := &fields{values: map[string][]byte{}}
 	in := f
 	if a.nest != "" {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"tokentape/internal/workload"
@@ -98,13 +99,14 @@ func (f *fields) model(o Options) error {
 // stream sets whether a stream is asked for.
 func (f *fields) stream(o Options) { f.set("stream", fmt.Appendf(nil, "%t", o.Stream)) }
 
-// messages sets the messages of the item.
-func (f *fields) messages(field string, item workload.Item) error {
+// messages sets the messages of the item. plain names an API that takes no other
+// than plain ones; "": messages in parts go as they are.
+func (f *fields) messages(field string, item workload.Item, plain string) error {
 	list, err := messagesOf(item)
 	if err != nil {
 		return err
 	}
-	raw, err := encodeMessages(list)
+	raw, err := encodeMessages(list, plain)
 	if err == nil {
 		f.set(field, raw)
 	}
@@ -112,18 +114,30 @@ func (f *fields) messages(field string, item workload.Item) error {
 }
 
 func messagesOf(item workload.Item) ([]workload.Message, error) {
-	if len(item.Messages) > 0 {
+	switch {
+	case len(item.Messages) > 0:
 		return item.Messages, nil
-	}
-	if item.Prompt == "" {
+	case item.TokenIDs != nil:
+		return nil, errors.New("the row is a prompt of token ids, which only target.api openai-completions, sglang-generate and llamacpp take")
+	case item.Prompt == "":
 		return nil, errors.New("there is no message to send")
 	}
 	return []workload.Message{{Role: "user", Content: item.Prompt}}, nil
 }
 
-func encodeMessages(list []workload.Message) ([]byte, error) {
+func encodeMessages(list []workload.Message, plain string) ([]byte, error) {
 	b := []byte{'['}
 	for i, m := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if m.Raw != nil {
+			if plain != "" {
+				return nil, fmt.Errorf("messages[%d] has parts, tool calls or a name in the form of openai-chat, which %s has not: set target.api: openai-chat, or send whole bodies (workload.dataset.format: bodies)", i, plain)
+			}
+			b = append(b, m.Raw...)
+			continue
+		}
 		if m.Role == "" {
 			return nil, fmt.Errorf("messages[%d].role is empty", i)
 		}
@@ -135,16 +149,58 @@ func encodeMessages(list []workload.Message) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if i > 0 {
-			b = append(b, ',')
-		}
 		b = fmt.Appendf(b, `{"role":%s,"content":%s}`, role, content)
 	}
 	return append(b, ']'), nil
 }
 
+// promptOrIDs sets the prompt, as text in one field or as token ids in the other.
+func (f *fields) promptOrIDs(field, ids string, item workload.Item, name string) error {
+	if item.TokenIDs == nil {
+		return f.prompt(field, item, name)
+	}
+	b := make([]byte, 0, 7*len(item.TokenIDs)+2)
+	for i, id := range item.TokenIDs {
+		b = append(b, ',')
+		if i == 0 {
+			b[0] = '['
+		}
+		b = strconv.AppendInt(b, int64(id), 10)
+	}
+	f.set(ids, append(b, ']'))
+	return nil
+}
+
+// wholeBody is a body that the row brings, with the fields that it leaves to the
+// spec.
+func wholeBody(item workload.Item, o Options) ([]byte, error) {
+	if len(item.Override) == 0 {
+		return item.Body, nil
+	}
+	f := &fields{values: map[string][]byte{}}
+	for m := value(item.Body).members(); m.next(); {
+		f.set(string(m.key), m.val)
+	}
+	for _, name := range item.Override {
+		switch name {
+		case "model":
+			if err := f.model(o); err != nil {
+				return nil, err
+			}
+		case "stream":
+			f.stream(o)
+		default:
+			return nil, fmt.Errorf("workload.dataset.override: %s cannot be overridden: only model and stream", name)
+		}
+	}
+	return f.bytes()
+}
+
 // prompt sets the rendered template, for the APIs that take text.
 func (f *fields) prompt(field string, item workload.Item, name string) error {
+	if item.TokenIDs != nil {
+		return errors.New("the row is a prompt of token ids, which " + name + " does not take: target.api openai-completions, sglang-generate and llamacpp do")
+	}
 	if item.Prompt == "" {
 		return errors.New("the prompt is empty: " + name + " sends the rendered template as prompt, and no messages")
 	}

@@ -125,6 +125,9 @@ func mentions(v any, placeholder string) bool {
 
 // Body is target.custom.body with its placeholders filled in.
 func (d custom) Body(item workload.Item, o Options) ([]byte, error) {
+	if item.Body != nil {
+		return wholeBody(item, o)
+	}
 	fill, err := d.filler(item, o)
 	if err != nil {
 		return nil, err
@@ -162,7 +165,7 @@ func (d custom) filler(item workload.Item, o Options) (*filler, error) {
 		if err != nil {
 			return nil, err
 		}
-		raw, err := encodeMessages(list)
+		raw, err := encodeMessages(list, "")
 		if err != nil {
 			return nil, err
 		}

@@ -101,6 +101,19 @@ func TestBody(t *testing.T) {
 		it.Extra = map[string]json.RawMessage{k: json.RawMessage(v)}
 		return it
 	}
+	parts := workload.Item{Messages: []workload.Message{{Role: "system", Content: "s"}, {Role: "user", Content: "what?",
+		Raw: json.RawMessage(`{"role":"user","content":[{"type":"text","text":"what?"},{"type":"image_url","image_url":{"url":"https://h/a.png"}}]}`)}}}
+	ids := workload.Item{TokenIDs: []int32{1, 20, 300}}
+	whole := workload.Item{Body: json.RawMessage(`{"model": "own", "stream":false, "x":[1, 2]}`), OutputLen: 3}
+	over := whole
+	over.Override = []string{"model", "stream"}
+	get := func(name string) Dialect {
+		d, err := New(name, Setup{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
 	long := hi
 	long.OutputLen = 7
 	for _, tc := range []struct {
@@ -131,6 +144,17 @@ func TestBody(t *testing.T) {
 		{"options without a stream", chat, hi, Options{Sampling: map[string]any{"stream_options": map[string]any{}}}, "no effect without workload.stream", 0},
 		{"options of another kind", chat, hi, Options{Stream: true, Sampling: map[string]any{"stream_options": 1}}, "is not an object", 0},
 		{"no role", chat, workload.Item{Messages: []workload.Message{{Content: "x"}}}, Options{}, "messages[0].role is empty", 0},
+		{"messages in parts", chat, parts, Options{Model: "m"}, `{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":[{"type":"text","text":"what?"},{"type":"image_url","image_url":{"url":"https://h/a.png"}}]}],"stream":false}`, 0},
+		{"messages in parts elsewhere", get("ollama"), parts, Options{}, "messages[1] has parts, tool calls or a name in the form of openai-chat, which ollama has not", 0},
+		{"messages in parts at Anthropic's", get("anthropic-messages"), parts, Options{OutputLen: 5}, "which anthropic-messages has not", 5},
+		{"a system message in parts", get("anthropic-messages"), workload.Item{Messages: []workload.Message{{Role: "system", Content: "s", Raw: json.RawMessage(`{}`)}, hi.Messages[0]}}, Options{OutputLen: 5}, "which anthropic-messages has not", 5},
+		{"token ids", completions, ids, Options{Model: "m", OutputLen: 2}, `{"model":"m","prompt":[1,20,300],"stream":false,"max_tokens":2}`, 2},
+		{"token ids of sglang", get("sglang-generate"), ids, Options{}, `{"input_ids":[1,20,300],"stream":false}`, 0},
+		{"token ids in a chat", chat, ids, Options{}, "token ids, which only", 0},
+		{"token ids elsewhere", get("tgi"), ids, Options{Stream: true}, "token ids, which tgi does not take", 0},
+		{"a whole body", chat, whole, Options{Model: "m", Stream: true, OutputLen: 5, Sampling: map[string]any{"top_p": 1}}, `{"model": "own", "stream":false, "x":[1, 2]}`, 3},
+		{"a whole body elsewhere", get("anthropic-messages"), whole, Options{}, `{"model": "own", "stream":false, "x":[1, 2]}`, 3},
+		{"a whole body, overridden", chat, over, Options{Model: "m", Stream: true}, `{"model":"m","stream":true,"x":[1, 2]}`, 3},
 		{"no prompt", completions, workload.Item{Messages: hi.Messages}, Options{}, "prompt is empty", 0},
 	} {
 		body, err := tc.d.Body(tc.item, tc.o)

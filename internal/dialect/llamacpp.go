@@ -21,7 +21,7 @@ func newLlamaCpp() Dialect {
 // Body is the request body of the item.
 func (d llamaCpp) Body(item workload.Item, o Options) ([]byte, error) {
 	return d.body(item, o, func(f, _ *fields) error {
-		if err := f.prompt("prompt", item, d.name); err != nil {
+		if err := f.promptOrIDs("prompt", "prompt", item, d.name); err != nil {
 			return err
 		}
 		f.stream(o)

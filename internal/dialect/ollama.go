@@ -26,7 +26,7 @@ func (d ollama) Body(item workload.Item, o Options) ([]byte, error) {
 		if err := f.model(o); err != nil {
 			return err
 		}
-		if err := f.messages("messages", item); err != nil {
+		if err := f.messages("messages", item, d.name); err != nil {
 			return err
 		}
 		f.stream(o)

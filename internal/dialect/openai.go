@@ -28,10 +28,10 @@ func (d openAI) Body(item workload.Item, o Options) ([]byte, error) {
 			return err
 		}
 		if d.chat {
-			if err := f.messages("messages", item); err != nil {
+			if err := f.messages("messages", item, ""); err != nil {
 				return err
 			}
-		} else if err := f.prompt("prompt", item, d.name); err != nil {
+		} else if err := f.promptOrIDs("prompt", "prompt", item, d.name); err != nil {
 			return err
 		}
 		f.stream(o)

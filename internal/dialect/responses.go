@@ -27,7 +27,7 @@ func (d responses) Body(item workload.Item, o Options) ([]byte, error) {
 		if err := f.model(o); err != nil {
 			return err
 		}
-		if err := f.messages("input", item); err != nil {
+		if err := f.messages("input", item, d.name); err != nil {
 			return err
 		}
 		f.stream(o)

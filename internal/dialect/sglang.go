@@ -30,7 +30,7 @@ func newSGLang() Dialect {
 func (d sglang) Body(item workload.Item, o Options) ([]byte, error) {
 	return d.body(item, o, func(f, _ *fields) error {
 		if _, ids := item.Extra["input_ids"]; !ids {
-			if err := f.prompt("text", item, d.name); err != nil {
+			if err := f.promptOrIDs("text", "input_ids", item, d.name); err != nil {
 				return err
 			}
 		}

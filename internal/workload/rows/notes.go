@@ -33,6 +33,7 @@ type notes struct {
 	key     []byte
 	prefix  []byte // what all prompts begin with
 	short   int    // the shortest prompt, bytes
+	bytes   int64  // of all prompts
 }
 
 func (n *notes) begin(rows int64) {
@@ -179,6 +180,7 @@ func (n *notes) compare(item workload.Item) {
 	}
 	n.hashes = append(n.hashes, maphash.Bytes(n.seed, k))
 	n.short = min(n.short, len(k))
+	n.bytes += int64(len(k))
 	i := 0
 	for i < len(n.prefix) && i < len(k) && n.prefix[i] == k[i] {
 		i++

@@ -69,6 +69,9 @@ func (s *Source) Len() int64 { return s.picked.n }
 // Info describes the dataset's file.
 func (s *Source) Info() dataset.Info { return s.file.Info() }
 
+// MeanBytes is the mean size of an item's prompt.
+func (s *Source) MeanBytes() int64 { return s.notes.bytes / s.picked.n }
+
 // Close closes the file.
 func (s *Source) Close() error { return s.file.Close() }
 
