@@ -256,7 +256,7 @@ type Request struct {
 	Outcome    Outcome   `json:"outcome"`
 	Cause      string    `json:"cause,omitempty"`
 	Message    string    `json:"message,omitempty"` // bounded, secrets masked
-	Flags      []string  `json:"flags,omitempty"`   // not_streamed, no_done, buffered …
+	Flags      []string  `json:"flags,omitempty"`   // not_streamed, no_done, buffered, retry_cut …
 	Attempts   int       `json:"attempts"`
 	AttemptLog []Attempt `json:"attempt_log,omitempty"` // the attempts before the last
 	Output     *Output   `json:"output,omitempty"`

@@ -43,7 +43,11 @@ func (a *app) runCommand() *cobra.Command {
 a tape under runs/NAME/TIME/, and prints the report read off that tape.
 
 N (--requests), C (--concurrency) and r (--rate) are three separate things: how
-many requests, how many at most in flight, how many offered per second.`,
+many requests, how many at most in flight, how many offered per second.
+
+Nothing is tried again, closed on purpose or stopped early unless asked for: see
+load.retry, load.abandon and limits.abort in tokentape spec schema; each can be
+given by --set.`,
 		Example: `  tokentape run --url 127.0.0.1:30000 --dataset data.jsonl --output-tokens 32
   tokentape run spec.yaml --requests 640 --concurrency 90 --rate 6`,
 		Args: cobra.MaximumNArgs(1),
