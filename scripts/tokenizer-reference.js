@@ -230,6 +230,7 @@ function smallTokenizers() {
   }
   P('split-empty', { type: 'Split', pattern: { Regex: 'x*' }, behavior: 'Isolated', invert: false });
   P('split-word', { type: 'Split', pattern: { Regex: '\\w+|\\W' }, behavior: 'Isolated', invert: false });
+  P('split-possessive', { type: 'Split', pattern: { Regex: '[^\\r\\n\\p{L}\\p{N}]?+\\p{L}++|(?:\\p{N}|é)++| ?[^\\s\\p{L}\\p{N}]++[\\r\\n]*+|a*+a|\\s++$|\\s*[\\r\\n]|\\s+(?!\\S)|\\s' }, behavior: 'Isolated', invert: false });
   P('split-lines', { type: 'Split', pattern: { Regex: '^.+$|[\\h]+' }, behavior: 'Isolated', invert: false });
   P('kimi', { type: 'Split', behavior: 'Isolated', invert: false, pattern: { Regex: "[\\p{Han}]+|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+" } });
   P('qwen-marks', { type: 'Split', behavior: 'Isolated', invert: false, pattern: { Regex: "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+" } });

@@ -228,3 +228,16 @@ func FuzzValue(f *testing.F) {
 		}
 	})
 }
+
+// Any template is rewritten or refused.
+func FuzzPrepare(f *testing.F) {
+	for _, s := range []string{"{{ 'a' }}\n{%- if x -%} b {% endif %}{# c #}", "{% raw %}{{{% endraw %}", "{{ \"\\u00e9\\x\" }}", "{{{'a':{}}}}", "{%-", "{{ '"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		out, err := prepare(s)
+		if err == nil && len(out) > 20*len(s)+20 {
+			t.Fatalf("%q becomes %d bytes", s, len(out))
+		}
+	})
+}

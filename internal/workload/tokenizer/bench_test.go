@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -40,11 +41,19 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// A cache without a hit: what a text of ever new words costs.
-func BenchmarkEncodeCold(b *testing.B) {
-	for _, m := range []string{"deepseek_v3", "qwen3", "llama3_1"} {
+// Ever new words, so that the cache hardly helps: the lower bound.
+func BenchmarkNewWords(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var words strings.Builder
+	for words.Len() < 1<<20 {
+		words.WriteByte(' ')
+		for range 2 + r.IntN(3) {
+			words.WriteString([]string{"ra", "ten", "ing", "so", "pre", "ul", "ity", "mor", "ek", "vi", "da", "com", "qu", "ness", "o", "the"}[r.IntN(16)])
+		}
+	}
+	for _, m := range []string{"deepseek_v3", "qwen3", "llama3_1", "gptoss"} {
 		b.Run(m, func(b *testing.B) {
-			tok, text := modelTokenizer(b, m), prose(b)
+			tok, text := modelTokenizer(b, m), words.String()
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
 				tok.cache = newCache()

@@ -64,40 +64,69 @@ func property(name string) string {
 	return out
 }
 
-// translate rewrites what the two syntaxes spell differently: \w, \h and class
-// intersections.
+// translate rewrites what the two syntaxes spell differently: \w, \h, class
+// intersections, and possessive quantifiers, which become atomic groups.
 func translate(p string) (string, error) {
-	var b strings.Builder
-	quantified := false // the byte before ends a quantifier
+	out := ""
+	atom := 0        // where in out the thing starts that a quantifier would repeat
+	var groups []int // the same of open groups
+	quantifier := "" // the last byte of the quantifier that ends here: * + ? or }
 	for i := 0; i < len(p); {
-		was := quantified
-		quantified = false
+		was := quantifier
+		quantifier = ""
 		switch {
 		case p[i] == '\\' && i+1 < len(p):
 			t, n, err := escape(p[i:], false)
 			if err != nil {
 				return "", err
 			}
-			b.WriteString(t)
+			atom = len(out)
+			out += t
 			i += n
 		case p[i] == '[':
 			t, n, err := charClass(p[i:])
 			if err != nil {
 				return "", err
 			}
-			b.WriteString(t)
+			atom = len(out)
+			out += t
 			i += n
 		case strings.HasPrefix(p[i:], "(?") && strings.ContainsAny(flags(p[i+2:]), "mx"):
 			return "", errors.New("the flags m and x are not supported")
-		case p[i] == '+' && was:
-			return "", errors.New("possessive quantifiers are not supported")
+		case strings.HasPrefix(p[i:], "(?"):
+			groups = append(groups, len(out))
+			out += "(?"
+			i += 2
+		case p[i] == '+' && len(was) == 1:
+			if was == "}" { // possessive to some engines, a repetition to others
+				return "", errors.New("the quantifier {…}+ is not supported")
+			}
+			out = out[:atom] + "(?>" + out[atom:] + ")"
+			i++
 		default:
-			quantified = strings.IndexByte("*+?}", p[i]) >= 0
-			b.WriteByte(p[i])
+			switch c := p[i]; {
+			case c == '(':
+				groups = append(groups, len(out))
+			case c == ')' && len(groups) > 0:
+				atom = groups[len(groups)-1]
+				groups = groups[:len(groups)-1]
+			case strings.IndexByte("*+?}", c) >= 0:
+				if quantifier = string(c); was != "" { // lazy
+					quantifier = ""
+				}
+			case c == '{':
+			case c >= '0' && c <= '9' || c == ',':
+				if !strings.HasSuffix(strings.TrimRight(out, "0123456789,"), "{") {
+					atom = len(out)
+				}
+			case c < utf8.RuneSelf || utf8.RuneStart(c):
+				atom = len(out)
+			}
+			out += string(p[i : i+1])
 			i++
 		}
 	}
-	return b.String(), nil
+	return out, nil
 }
 
 // flags are the letters of (?flags) and (?flags:…).
