@@ -59,7 +59,7 @@ func TestFormatIsTrue(t *testing.T) {
 		PhaseProbe, PhasePrepare, PhaseWarmup, PhaseMeasure, PhaseTail,
 		OutcomeOK, OutcomeStatus, OutcomeConnect, OutcomeTimeout, OutcomeReset, OutcomeTruncated, OutcomeServer, OutcomeMalformed,
 		OutcomeTooLarge, OutcomeNotStream, OutcomeRedirect, OutcomeEmpty, OutcomeFiltered, OutcomeAborted, OutcomeCancelled, OutcomeClient, OutcomeAbandoned,
-		ReasonCompleted, ReasonDuration, ReasonInterrupted, ReasonRefused, ReasonWarmup, ReasonRecorder, ReasonDisk, ReasonInternal, ReasonDataset, ReasonAbort,
+		ReasonCompleted, ReasonDuration, ReasonInterrupted, ReasonRefused, ReasonWarmup, ReasonRecorder, ReasonDisk, ReasonInternal, ReasonDataset, ReasonRows, ReasonAbort,
 		SourceUsage, SourceEngine, SourceTokenizer, SourceEvents,
 	} {
 		if w := reflect.ValueOf(word).String(); !strings.Contains(string(text), "`"+w+"`") && !strings.Contains(string(text), "`\""+w+"\"`") {

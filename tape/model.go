@@ -409,6 +409,7 @@ const (
 	ReasonDisk        = "disk"        // writing the tape failed
 	ReasonInternal    = "internal"    // a fault of ours
 	ReasonDataset     = "dataset"     // a row could not be read or encoded in mid-run
+	ReasonRows        = "rows"        // the dataset's rows ran out before load.duration
 	ReasonAbort       = "abort"       // too many requests failed: limits.abort
 )
 

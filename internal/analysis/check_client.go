@@ -62,6 +62,9 @@ func (r *run) clientBound(res *Results) Check {
 	if r.footer != nil && r.footer.Reason == tape.ReasonRecorder {
 		evidence = append(evidence, "the recorder could not keep up")
 	}
+	if busy, own := r.hostBusy(), res.Load.CPUMean; len(evidence) > 0 && busy != nil && own != nil && *busy-*own > 0.5*float64(r.header.Host.CPUs) {
+		evidence = append(evidence, fmt.Sprintf("this machine was busy with other work: %.1f of %d cores, of which tokentape %.2f", *busy, r.header.Host.CPUs, *own))
+	}
 	switch {
 	case len(evidence) > 0:
 		c.Result, c.Why = ResultMiss, join(evidence, "; ")
@@ -69,6 +72,23 @@ func (r *run) clientBound(res *Results) Check {
 		c.Result, c.Why = ResultPass, join(seen, "; ")
 	}
 	return c
+}
+
+// hostBusy is how many cores of the client's host were busy, in the mean; nil when
+// that could not be read.
+func (r *run) hostBusy() *float64 {
+	var sum float64
+	n := 0
+	for _, c := range r.samples {
+		if c.HostBusy.OK {
+			sum += c.HostBusy.V
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return ref(sum / float64(n))
 }
 
 // lags are the pacer lags to judge, in milliseconds, and the mean gap between

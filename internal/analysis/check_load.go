@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tokentape/internal/analysis/metric"
+	"tokentape/tape"
 )
 
 // waitShare and shortShare are what a note lets pass.
@@ -28,6 +29,49 @@ func (r *run) slotWait(res *Results) Check {
 	}
 	if *v > waitShare {
 		c.Result = ResultMiss
+	}
+	return c
+}
+
+// sendDelay: what the client itself needed between the release of a request and
+// its first byte on the wire, set-up of connections aside, is small beside TTFT,
+// which contains it. A burst of releases, such as the start of a closed loop with
+// many slots, is where it is not.
+func (r *run) sendDelay() Check {
+	c := Check{Name: "send_delay", Severity: SeverityNote, Result: ResultNone, Unit: "ms", Why: "no streamed response to compare with",
+		Do: "read TTFT with that much doubt; a ramp (load.ramp) spreads the start, fewer requests at once or a faster client shorten it"}
+	var delays, ttft []float64
+	r.okMeasured(func(q *metric.Request) {
+		if q.PacerLag != metric.Absent && q.FirstToken != metric.Absent {
+			delays = append(delays, float64(q.PacerLag-(q.Released-q.Ready))/1e6)
+			ttft = append(ttft, float64(q.FirstToken-q.Released)/1e6)
+		}
+	})
+	p99, median := quantile(delays, 0.99), quantile(ttft, 0.5)
+	if p99 == nil || median == nil {
+		return c
+	}
+	limit := max(lagFloorMS, lagShare**median)
+	c.Value, c.Limit, c.Result = p99, &limit, ResultPass
+	c.Why = fmt.Sprintf("from release to the first byte written: p99 %s ms, of a median TTFT of %s ms", digits(*p99), digits(*median))
+	if *p99 > limit {
+		c.Result = ResultMiss
+	}
+	return c
+}
+
+// durationReached: a run bound by time went on until then.
+func (r *run) durationReached() Check {
+	c := Check{Name: "duration_reached", Severity: SeverityNote, Result: ResultNone, Unit: "s", Why: "the run was not bound by time",
+		Do: "give the dataset more rows, or use them again: workload.repeat: cycle"}
+	if r.footer == nil || r.footer.Reason != tape.ReasonDuration && r.footer.Reason != tape.ReasonRows {
+		return c
+	}
+	end := float64(r.footer.TEnd) / 1e9
+	c.Value, c.Result, c.Why = &end, ResultPass, "issuing went on until load.duration"
+	if r.footer.Reason == tape.ReasonRows {
+		c.Result = ResultMiss
+		c.Why = fmt.Sprintf("the rows of the dataset ran out; the run ended after %s s", digits(end))
 	}
 	return c
 }

@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"tokentape/internal/analysis/metric"
 	"tokentape/tape"
@@ -13,9 +14,15 @@ func (r *run) tapeComplete() Check {
 	c := Check{Name: "tape_complete", Severity: SeverityFail, Result: ResultPass, Unit: "faults", Value: ref(float64(len(r.faults))), Limit: ref(0),
 		Do: "the numbers cover only what is on the tape; run again and let it end"}
 	switch {
+	case r.footer != nil && (r.footer.Reason == tape.ReasonRefused || r.footer.Reason == tape.ReasonWarmup):
+		c.Do = "the server refused the first requests: mend what their message says (key, path, model), then run again"
+	case r.footer != nil && len(r.faults) > 0:
+		c.Do = "the file was changed or damaged after the run: read the original"
+	}
+	switch {
 	case r.footer == nil:
 		c.Why = "incomplete run: the tape has no footer"
-	case r.footer.Reason != tape.ReasonCompleted && r.footer.Reason != tape.ReasonDuration && r.footer.Reason != tape.ReasonDataset:
+	case r.footer.Reason != tape.ReasonCompleted && r.footer.Reason != tape.ReasonDuration && r.footer.Reason != tape.ReasonRows:
 		c.Why = "the run was stopped: " + r.footer.Reason
 	case len(r.faults) == 0:
 		c.Why = "the run ended by itself: " + r.footer.Reason
@@ -37,7 +44,7 @@ func (r *run) countsAddUp(res *Results) Check {
 	c := Check{Name: "counts_add_up", Severity: SeverityFail, Result: ResultPass, Unit: "requests", Limit: ref(0),
 		Do: "lines are missing or doubled: keep the tape and report it as a fault of the tool that wrote it"}
 	n := res.Counts
-	off := n.Planned - n.OK - n.Failed - n.Cancelled - n.Abandoned - n.NotIssued
+	off := n.Planned - n.OK - n.Failed - n.Cancelled - n.Abandoned - n.NotIssued - n.Unrecorded
 	c.Value = ref(float64(off))
 	terms := fmt.Sprintf("ok %d + failed %d + cancelled %d + abandoned %d + not issued %d", n.OK, n.Failed, n.Cancelled, n.Abandoned, n.NotIssued)
 	c.Why = fmt.Sprintf("planned %d = %s", n.Planned, terms)
@@ -59,10 +66,24 @@ func (r *run) countsAddUp(res *Results) Check {
 		c.Why = fmt.Sprintf("no footer to compare with; on the tape ok %d, failed %d, cancelled %d, abandoned %d", n.OK, n.Failed, n.Cancelled, n.Abandoned)
 	case f.OK != n.OK || f.Cancelled != n.Cancelled || f.Abandoned != n.Abandoned || !sameCounts(f.Failed, n.ByClass):
 		c.Result = ResultMiss
-		c.Why = fmt.Sprintf("the footer counts ok %d, failed %v, cancelled %d, abandoned %d; the lines ok %d, failed %v, cancelled %d, abandoned %d",
-			f.OK, f.Failed, f.Cancelled, f.Abandoned, n.OK, n.ByClass, n.Cancelled, n.Abandoned)
+		c.Why = fmt.Sprintf("the footer counts ok %d, failed %s, cancelled %d, abandoned %d; the lines ok %d, failed %s, cancelled %d, abandoned %d",
+			f.OK, byClass(f.Failed), f.Cancelled, f.Abandoned, n.OK, byClass(n.ByClass), n.Cancelled, n.Abandoned)
 	}
 	return c
+}
+
+// byClass is "0", or the sum with its classes.
+func byClass(m map[string]int64) string {
+	var parts []string
+	var sum int64
+	for _, class := range slices.Sorted(maps.Keys(m)) {
+		sum += m[class]
+		parts = append(parts, fmt.Sprintf("%s %d", class, m[class]))
+	}
+	if sum == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%d (%s)", sum, join(parts, ", "))
 }
 
 // sameCounts compares counts by class; a class with 0 equals one that is not

@@ -2,7 +2,9 @@ package analysis
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"tokentape/internal/analysis/metric"
@@ -24,6 +26,8 @@ func (r *run) checks(res *Results, o Options) []Check {
 		r.usageMissing(),
 		r.outputShort(),
 		r.slotWait(res),
+		r.sendDelay(),
+		r.durationReached(),
 		r.windowSufficiency(res, o),
 		r.windowTrend(res),
 		r.cacheState(),
@@ -46,6 +50,8 @@ var missed = map[string]string{
 	"usage_missing":      "usage missing",
 	"output_short":       "output shorter than asked",
 	"slot_wait":          "requests waited for a slot",
+	"send_delay":         "slow sends inside TTFT",
+	"duration_reached":   "ended before load.duration",
 	"window_sufficiency": "window too small",
 	"window_trend":       "not steady",
 	"cache_state":        "cache state not observable",
@@ -53,6 +59,9 @@ var missed = map[string]string{
 	"bursts":             "output in bursts",
 	"attempts":           "requests sent more than once",
 }
+
+// CheckNames are the names of all checks, sorted: what report.strict may hold.
+func CheckNames() []string { return slices.Sorted(maps.Keys(missed)) }
 
 // okMeasured calls f for every ok request of the measured phase.
 func (r *run) okMeasured(f func(q *metric.Request)) {

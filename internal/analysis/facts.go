@@ -82,9 +82,10 @@ func (r *run) counts() Counts {
 		}
 	}
 	c.Planned = r.planned(c.Issued)
-	c.NotIssued = max(0, c.Planned-c.Issued)
 	if r.footer != nil {
 		c.NotIssued = r.footer.NotIssued
+	} else {
+		c.Unrecorded = max(0, c.Planned-c.Issued)
 	}
 	return c
 }

@@ -79,13 +79,16 @@ type Check struct {
 // Counts are requests of the measured phase: planned = ok + failed + cancelled
 // + abandoned + not issued.
 type Counts struct {
-	Planned     int64            `json:"planned"`
-	Issued      int64            `json:"issued"`
-	OK          int64            `json:"ok"`
-	Failed      int64            `json:"failed"`
-	Cancelled   int64            `json:"cancelled"`
-	Abandoned   int64            `json:"abandoned"` // closed in the middle because the load asked for it
-	NotIssued   int64            `json:"not_issued"`
+	Planned   int64 `json:"planned"`
+	Issued    int64 `json:"issued"`
+	OK        int64 `json:"ok"`
+	Failed    int64 `json:"failed"`
+	Cancelled int64 `json:"cancelled"`
+	Abandoned int64 `json:"abandoned"` // closed in the middle because the load asked for it
+	NotIssued int64 `json:"not_issued"`
+	// Unrecorded are planned requests of a tape without a footer that have no
+	// line: in flight when it ended, or never sent. Which, nobody knows.
+	Unrecorded  int64            `json:"unrecorded,omitempty"`
 	Preparation int64            `json:"preparation"` // warm-up, prepare, probe and tail requests
 	ByClass     map[string]int64 `json:"by_class"`
 	// Attempts counts all sends of measured requests.

@@ -4,8 +4,18 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tokentape/internal/analysis"
+	"tokentape/internal/spec"
 )
+
+// report.strict knows the checks that there are.
+func TestStrictNames(t *testing.T) {
+	if diff := cmp.Diff(analysis.CheckNames(), spec.CheckNames); diff != "" {
+		t.Errorf("analysis.CheckNames and spec.CheckNames differ (-analysis +spec):\n%s", diff)
+	}
+}
 
 // The verdict decides the exit code: notes never, too many failures before any
 // other missed check.
@@ -27,7 +37,7 @@ func TestVerdictEnding(t *testing.T) {
 		{"a missed check", false, []analysis.Check{note, bound}, exitUnfit},
 		{"failures come before it", false, []analysis.Check{bound, failures}, exitFailures},
 	} {
-		err := verdictEnding(&analysis.Results{Verdict: analysis.Verdict{Fit: c.fit, Line: "line", Checks: c.checks}})
+		err := verdictEnding(&analysis.Results{Counts: analysis.Counts{OK: 1}, Verdict: analysis.Verdict{Fit: c.fit, Line: "line", Checks: c.checks}})
 		code := exitFit
 		var e *exitError
 		if errors.As(err, &e) {

@@ -31,7 +31,7 @@ itself. The numbers are the same, byte for byte, on any machine.`,
 	cmd.Flags().StringVar(&format, "format", "console", "console, json, csv (statistics), requests (csv, one line a request)")
 	cmd.Flags().BoolVar(&full, "full", false, "every table, interval and warning on the console, as in report.txt")
 	cmd.Flags().StringVar(&out, "out", "", "write to this file, which must not exist yet; default: print")
-	cmd.Flags().BoolVar(&check, "check", false, "exit as the run did: 4 for failures, 5 when a check missed")
+	cmd.Flags().BoolVar(&check, "check", false, "exit as the run did")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		view, ok := views[format]
 		if !ok {
@@ -56,7 +56,7 @@ itself. The numbers are the same, byte for byte, on any machine.`,
 			return err
 		}
 		if check {
-			return verdictEnding(res)
+			return tapeEnding(res)
 		}
 		return nil
 	}

@@ -7,10 +7,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -91,18 +91,12 @@ func (a *app) run(ctx context.Context, j *job, o runOptions) (string, error) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	if err := j.resolve(ctx); err != nil {
-		return "", err
-	}
-	if err := j.resources(resource.Here()); err != nil {
-		return "", err
-	}
-	pre, err := j.preflight(ctx)
+	clk := clock.NewPrecise()
+	pre, err := a.ready(ctx, j, clk)
 	if err != nil {
 		return "", err
 	}
 
-	clk := clock.NewPrecise()
 	dir, err := newRunDir(o.out, j.spec.Name, clk.Wall())
 	if err != nil {
 		return "", usageError(err.Error(), "another place: --out DIR")
@@ -117,7 +111,12 @@ func (a *app) run(ctx context.Context, j *job, o runOptions) (string, error) {
 	}
 	statement(a.stderr, j, pre, dir.path)
 
-	sum, runErr := a.drive(ctx, j, pre, clk, w, o)
+	// Interrupts are obeyed while requests go out, and have no effect on the
+	// moments in which the reports are written.
+	sig := make(chan os.Signal, 2)
+	signal.Notify(sig, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(sig)
+	sum, runErr := a.drive(ctx, j, pre, clk, w, sig, o)
 
 	res, err := analysis.AnalyseFile(dir.file(name), analysis.Options{})
 	if err != nil {
@@ -129,6 +128,29 @@ func (a *app) run(ctx context.Context, j *job, o runOptions) (string, error) {
 	}
 	fmt.Fprintf(a.stderr, "files: %s\n", dir.path)
 	return dir.path, j.ending(sum, res, runErr, writeErr)
+}
+
+// ready does all that comes before the first request: names, resources, preflight.
+func (a *app) ready(ctx context.Context, j *job, clk *clock.Clock) (*probe.Result, error) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	waiting := clk.AfterFunc(int64(time.Second), func() {
+		fmt.Fprintf(a.stderr, "waiting for an answer to GET %s\n", j.mask(j.bases[0].Join("/v1/models")))
+	})
+	defer waiting.Stop()
+	pre, err := func() (*probe.Result, error) {
+		if err := j.resolve(ctx); err != nil {
+			return nil, err
+		}
+		if err := j.resources(resource.Here()); err != nil {
+			return nil, err
+		}
+		return j.preflight(ctx)
+	}()
+	if err != nil && ctx.Err() != nil {
+		return nil, &exitError{code: exitInterrupted, msg: "interrupted before anything was sent"}
+	}
+	return pre, err
 }
 
 // writeInputs puts the resolved spec and the plan beside the tape. It also finds
@@ -151,7 +173,7 @@ func tapeName(compress bool) string {
 }
 
 // drive sends the load.
-func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.Clock, w *tape.Writer, o runOptions) (*run.Summary, error) {
+func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.Clock, w *tape.Writer, sig <-chan os.Signal, o runOptions) (*run.Summary, error) {
 	defer run.Tune()()
 	s := j.spec
 	c := j.client(clk)
@@ -159,11 +181,8 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 	var tokens atomic.Int64
 	x := j.exchanger(clk, c, pre.Server.Model, func(n int, _ int64) { tokens.Add(int64(n)) })
 
-	stop := make(chan struct{})
-	sig := make(chan os.Signal, 2)
-	signal.Notify(sig, os.Interrupt, syscall.SIGTERM)
-	done := make(chan struct{})
-	defer func() { signal.Stop(sig); close(done) }()
+	stop, done := make(chan struct{}), make(chan struct{})
+	defer close(done)
 	go a.forwardInterrupts(sig, stop, done, s.Limits.Drain.String())
 
 	live := &observe.Live{
@@ -249,10 +268,6 @@ func liveState(s run.Snapshot) observe.State {
 
 func (j *job) tapeHeader(pre *probe.Result, clk *clock.Clock) tape.Header {
 	info := j.source.Info()
-	abs, err := filepath.Abs(info.Path)
-	if err != nil {
-		abs = info.Path
-	}
 	var notes []string
 	for _, n := range append(j.notes, pre.Notes...) {
 		notes = append(notes, j.mask(n))
@@ -262,7 +277,7 @@ func (j *job) tapeHeader(pre *probe.Result, clk *clock.Clock) tape.Header {
 		Tool: tape.Tool{Version: versionNumber, Go: runtime.Version(), VCS: vcs()},
 		Spec: j.spec.JSON(),
 		Plan: tape.PlanRef{SHA256: j.plan.SHA256(), Rows: j.plan.Rows(), Kind: j.plan.Kind},
-		Data: tape.DataRef{Path: abs, Bytes: info.Bytes, Rows: info.Rows, SHA256: info.SHA256},
+		Data: tape.DataRef{Path: info.Path, Bytes: info.Bytes, Rows: info.Rows, SHA256: info.SHA256},
 		Host: hostFacts(), Server: pre.Server, Notes: notes,
 	}
 }
@@ -297,6 +312,8 @@ func consoleOptions(w io.Writer) report.Options {
 	return o
 }
 
+const readAgain = "what is on the tape is not lost: tokentape report RUN reads the numbers off it"
+
 // ending decides the exit code of a run; docs/exit-codes.md.
 func (j *job) ending(sum *run.Summary, res *analysis.Results, runErr, writeErr error) error {
 	if sum == nil {
@@ -310,9 +327,9 @@ func (j *job) ending(sum *run.Summary, res *analysis.Results, runErr, writeErr e
 	case runErr != nil && errors.As(runErr, &stopErr) && stopErr.Reason == tape.ReasonDataset:
 		return usageError(j.mask(runErr.Error()))
 	case runErr != nil:
-		return &exitError{code: exitInternal, msg: j.mask(runErr.Error())}
+		return &exitError{code: exitInternal, msg: j.mask(runErr.Error()), hints: []string{readAgain}}
 	case writeErr != nil:
-		return &exitError{code: exitInternal, msg: writeErr.Error(), hints: []string{"the tape is whole: tokentape report reads the numbers off it again"}}
+		return &exitError{code: exitInternal, msg: writeErr.Error(), hints: []string{readAgain}}
 	case reason == tape.ReasonRefused || reason == tape.ReasonWarmup:
 		return j.nothingMeasured(sum)
 	}
@@ -342,8 +359,9 @@ func statusText(f *tape.Request) string {
 	return string(f.Outcome)
 }
 
-// verdictEnding is the exit code that the numbers themselves ask for: the
-// verdict's, with too many failures apart from every other missed check.
+// verdictEnding is the exit code that the results themselves ask for: too many
+// failures before a run without a single success, and that before every other
+// missed check.
 func verdictEnding(res *analysis.Results) error {
 	if res.About.Stop == tape.ReasonAbort {
 		return &exitError{code: exitFailures, msg: "stopped: " + res.About.StopWhy}
@@ -353,8 +371,26 @@ func verdictEnding(res *analysis.Results) error {
 			return &exitError{code: exitFailures, msg: c.Why}
 		}
 	}
-	if !res.Verdict.Fit {
+	switch {
+	case res.Counts.OK == 0:
+		return &exitError{code: exitNothing, msg: "nothing was measured: no request ended well"}
+	case !res.Verdict.Fit:
 		return &exitError{code: exitUnfit, msg: res.Verdict.Line}
 	}
 	return nil
+}
+
+// tapeEnding is the exit code of the run behind a tape, read off the tape.
+func tapeEnding(res *analysis.Results) error {
+	switch res.About.Stop {
+	case tape.ReasonInterrupted:
+		return &exitError{code: exitInterrupted, msg: "the run was interrupted"}
+	case tape.ReasonDisk, tape.ReasonInternal:
+		return &exitError{code: exitInternal, msg: "the run broke off: " + res.About.StopWhy}
+	case tape.ReasonDataset:
+		return usageError("the run broke off: " + res.About.StopWhy)
+	case tape.ReasonRefused, tape.ReasonWarmup:
+		return &exitError{code: exitNothing, msg: "nothing was measured: " + res.About.StopWhy}
+	}
+	return verdictEnding(res)
 }

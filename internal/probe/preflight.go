@@ -3,10 +3,12 @@ package probe
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"tokentape/internal/client"
@@ -16,6 +18,13 @@ import (
 
 // maxBody bounds what a preflight answer may hold, in bytes.
 const maxBody = 4 << 20
+
+// Limits of one preflight GET. The model list decides whether a run begins; what
+// else is asked only fills in the engine's version.
+const (
+	listLimit   = 15 * time.Second
+	engineLimit = 3 * time.Second
+)
 
 // Getter sends one GET; *client.Client is one.
 type Getter interface {
@@ -57,10 +66,13 @@ type Result struct {
 func Preflight(ctx context.Context, g Getter, base spec.Base, header http.Header, model string) (*Result, error) {
 	res := &Result{}
 	url := base.Join("/v1/models")
-	got, err := g.Get(ctx, url, header, maxBody)
+	got, err := get(ctx, g, url, header, listLimit)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			return nil, &Error{URL: url, Why: fmt.Sprintf("no answer within %s", listLimit), Hint: "the server accepts connections and does not answer: is it still loading its model?"}
 		}
 		return nil, &Error{URL: url, Why: err.Error(), Hint: unreachable(err, base)}
 	}
@@ -82,6 +94,17 @@ func Preflight(ctx context.Context, g Getter, base spec.Base, header http.Header
 	}
 	engine(ctx, g, base, header, owners, &res.Server)
 	return res, nil
+}
+
+// get is one GET with a limit of its own.
+func get(ctx context.Context, g Getter, url string, header http.Header, limit time.Duration) (*client.Simple, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	got, err := g.Get(ctx, url, header, maxBody)
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return got, err
 }
 
 // models reads the answer of /v1/models.
@@ -152,7 +175,7 @@ func choose(res *Result, url string, got *client.Simple, model string) error {
 // engine finds out who serves, by endpoints that answer GET without side effect.
 func engine(ctx context.Context, g Getter, base spec.Base, header http.Header, owners []string, s *tape.Server) {
 	ask := func(path string, into any) bool {
-		got, err := g.Get(ctx, base.Join(path), header, maxBody)
+		got, err := get(ctx, g, base.Join(path), header, engineLimit)
 		return err == nil && got.Status == http.StatusOK && json.Unmarshal(got.Body, into) == nil
 	}
 	if len(owners) > 0 {
@@ -194,6 +217,9 @@ func unreachable(err error, base spec.Base) string {
 	}
 	switch client.Classify(err) {
 	case client.ClassTLS:
+		if strings.Contains(err.Error(), "http://") {
+			return "" // plain HTTP behind an https:// address: the message says what to do
+		}
 		return "give the authority that signed it: target.ca_file; or, for a test machine, --set target.insecure=true"
 	case client.ClassConnectTimeout:
 		return "nothing answers there within limits.connect; is the address right, and is a firewall between?"

@@ -181,12 +181,20 @@ func abandoned(n int64) string {
 	return " + " + count(n) + " abandoned"
 }
 
+// unrecorded is the term of a tape that broke off.
+func unrecorded(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return " + " + count(n) + " without a record (in flight when the tape ended, or never sent)"
+}
+
 // counts is the equation that must add up, and what stands behind its terms.
 func (c *console) counts() {
 	n := c.r.Counts
 	c.heading("Requests")
-	c.hang("  ", fmt.Sprintf("%s planned = %s ok + %s failed + %s cancelled%s + %s not issued",
-		count(n.Planned), count(n.OK), count(n.Failed), count(n.Cancelled), abandoned(n.Abandoned), count(n.NotIssued)), plain)
+	c.hang("  ", fmt.Sprintf("%s planned = %s ok + %s failed + %s cancelled%s + %s not issued%s",
+		count(n.Planned), count(n.OK), count(n.Failed), count(n.Cancelled), abandoned(n.Abandoned), count(n.NotIssued), unrecorded(n.Unrecorded)), plain)
 	for _, class := range slices.Sorted(maps.Keys(n.ByClass)) {
 		text := count(n.ByClass[class]) + " " + class
 		if m := n.Examples[class]; m != "" {

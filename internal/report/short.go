@@ -74,8 +74,8 @@ func (c *console) facts() {
 	if len(by) > 0 {
 		failed = " (" + strings.Join(by, ", ") + ")"
 	}
-	text := fmt.Sprintf("%s planned = %s ok + %s failed%s + %s cancelled%s + %s not issued",
-		count(n.Planned), count(n.OK), count(n.Failed), failed, count(n.Cancelled), abandoned(n.Abandoned), count(n.NotIssued))
+	text := fmt.Sprintf("%s planned = %s ok + %s failed%s + %s cancelled%s + %s not issued%s",
+		count(n.Planned), count(n.OK), count(n.Failed), failed, count(n.Cancelled), abandoned(n.Abandoned), count(n.NotIssued), unrecorded(n.Unrecorded))
 	if n.Preparation > 0 {
 		text += " · " + count(n.Preparation) + " of preparation"
 	}

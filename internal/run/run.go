@@ -328,6 +328,10 @@ func (e *engine) finish() *Summary {
 	f.Planned = e.cfg.Plan.Planned()
 	if f.Planned < 0 { // a generator plans what it issues
 		f.Planned = c.issuedMeasured
+		if e.stopped == nil {
+			f.Reason = tape.ReasonRows
+			f.Message = "the dataset's rows ran out before load.duration"
+		}
 	}
 	f.NotIssued = f.Planned - c.issuedMeasured
 	sum := f.OK + f.Cancelled + f.Abandoned + f.NotIssued

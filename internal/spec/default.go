@@ -7,6 +7,30 @@ import (
 	"time"
 )
 
+// CheckNames are what report.strict may hold: the checks of the verdict, which
+// analysis makes. cli has a test that the two lists are one.
+var CheckNames = []string{
+	"attempts",
+	"bursts",
+	"cache_state",
+	"client_bound",
+	"client_limit",
+	"counts_add_up",
+	"duration_reached",
+	"failures",
+	"offered_rate",
+	"output_short",
+	"repeats",
+	"send_delay",
+	"server_changed",
+	"slot_wait",
+	"tape_complete",
+	"token_sources",
+	"usage_missing",
+	"window_sufficiency",
+	"window_trend",
+}
+
 // Default is the Spec of an empty file: one request, one at a time.
 func Default() *Spec {
 	return &Spec{

@@ -56,7 +56,6 @@ func (c *checker) note(path, hint, format string, args ...any) {
 }
 
 var (
-	namePattern   = regexp.MustCompile(`^[a-z][a-z_0-9]*$`)
 	sourcePattern = regexp.MustCompile(`^\S+$`)
 	headerName    = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110 token
 )
@@ -340,8 +339,9 @@ func (c *checker) report() {
 	}
 	for i, name := range r.Strict {
 		path := fmt.Sprintf("report.strict[%d]", i)
-		if !namePattern.MatchString(name) {
-			c.bad(path, "names are lower-case words joined by _, as the report prints them", "%q cannot be the name of a check", clip(name))
+		if !slices.Contains(CheckNames, name) {
+			message, hint := unknownChoice(name, CheckNames)
+			c.bad(path, hint, "%s", message)
 		} else if slices.Contains(r.Strict[:i], name) {
 			c.bad(path, "keep one", "%s is given twice", name)
 		}
