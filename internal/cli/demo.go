@@ -38,16 +38,16 @@ from the first request to a report. It needs no network and takes about 20 s.`,
 // demoStep is one run of the walk.
 type demoStep struct {
 	name, says string
-	sets       []string
+	flags      []string
 }
 
 var demoSteps = []demoStep{
 	{"one", "one request: does it answer, and what does it report?",
-		[]string{"load.requests=1", "workload.output_tokens=32"}},
-	{"four", "four requests, at most two in flight, one offered per second",
-		[]string{"load.requests=4", "load.concurrency=2", "load.rate=2", "workload.output_tokens=32"}},
+		[]string{"--requests", "1", "--output-tokens", "32"}},
+	{"four", "four requests, at most two in flight, two offered per second",
+		[]string{"--requests", "4", "--concurrency", "2", "--rate", "2", "--output-tokens", "32"}},
 	{"load", "a load: 200 requests, at most 16 in flight, 20 offered per second: the cap holds some back",
-		[]string{"load.requests=200", "load.concurrency=16", "load.rate=20", "load.arrivals=poisson", "load.conditioned=true", "workload.output_tokens=64"}},
+		[]string{"--requests", "200", "--concurrency", "16", "--rate", "20", "--arrivals", "poisson", "--set", "load.conditioned=true", "--output-tokens", "64"}},
 }
 
 func (a *app) demo(ctx context.Context, out string) error {
@@ -68,8 +68,10 @@ func (a *app) demo(ctx context.Context, out string) error {
 	fmt.Fprintf(a.stderr, "a simulated SGLang server listens at %s\n", srv.URL)
 	for i, step := range demoSteps {
 		fmt.Fprintf(a.stderr, "\n━━ %d of %d · %s\n", i+1, len(demoSteps), step.says)
-		fmt.Fprintf(a.stderr, "$ tokentape run --url %s --dataset %s --name %s %s\n", strings.TrimPrefix(srv.URL, "http://"), data, step.name, "--set "+strings.Join(step.sets, " --set "))
-		if err := a.demoRun(ctx, srv.URL, data, dir.path, step); err != nil {
+		args := append([]string{"--url", strings.TrimPrefix(srv.URL, "http://"), "--dataset", data, "--name", step.name}, step.flags...)
+		args = append(args, "--set", "workload.sampling={ignore_eos: true}")
+		fmt.Fprintf(a.stderr, "$ tokentape run %s --out %s\n", shellWords(args), dir.path)
+		if err := a.demoRun(ctx, args, dir.path); err != nil {
 			return err
 		}
 	}
@@ -82,14 +84,9 @@ func (a *app) demo(ctx context.Context, out string) error {
 	return nil
 }
 
-func (a *app) demoRun(ctx context.Context, url, data, out string, step demoStep) error {
+func (a *app) demoRun(ctx context.Context, args []string, out string) error {
 	cmd := &cobra.Command{}
 	f := addSpecFlags(cmd)
-	args := []string{"--url", url, "--dataset", data, "--name", step.name}
-	for _, s := range step.sets {
-		args = append(args, "--set", s)
-	}
-	args = append(args, "--set", "workload.sampling={temperature: 0, ignore_eos: true}")
 	if err := cmd.ParseFlags(args); err != nil {
 		return err
 	}
@@ -106,6 +103,17 @@ func (a *app) demoRun(ctx context.Context, url, data, out string, step demoStep)
 		return nil
 	}
 	return err
+}
+
+// shellWords joins arguments so that a shell takes them apart again.
+func shellWords(args []string) string {
+	out := make([]string, len(args))
+	for i, s := range args {
+		if out[i] = s; strings.ContainsAny(s, " {}'\"$") {
+			out[i] = shellQuote(s)
+		}
+	}
+	return strings.Join(out, " ")
 }
 
 // writeDemoRows makes 200 questions that begin with the same material, so that

@@ -45,6 +45,9 @@ func (a *app) planCommand() *cobra.Command {
 		}
 		defer j.close()
 		if show {
+			if err := j.needServer(strings.Join(args, "")); err != nil {
+				return err
+			}
 			return a.showRequest(cmd, j, row, curl)
 		}
 		fmt.Fprintln(a.stderr, j.plan)

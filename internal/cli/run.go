@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -68,6 +70,9 @@ given by --set.`,
 			return err
 		}
 		defer j.close()
+		if err := j.needServer(strings.Join(args, "")); err != nil {
+			return err
+		}
 		_, err = a.run(cmd.Context(), j, o)
 		return err
 	}
@@ -302,6 +307,9 @@ func (a *app) show(res *analysis.Results, asJSON bool) error {
 
 func consoleOptions(w io.Writer) report.Options {
 	o := report.Options{Width: 100}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n >= 40 {
+		o.Width = n
+	}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 			o.Width = width

@@ -84,6 +84,19 @@ type job struct {
 	source  *rows.Source
 	plan    *plan.Plan
 	notes   []string
+	said    []string // notes for the statement alone: they say nothing about the numbers
+}
+
+// needServer refuses a job that does not say whom to ask; a plan needs nobody.
+func (j *job) needServer(path string) error {
+	if len(j.bases) > 0 {
+		return nil
+	}
+	where := ""
+	if path != "" {
+		where = " in " + path
+	}
+	return usageError("no server: target.url is not set"+where, "tokentape run --url 127.0.0.1:30000 …", "no server at hand? tokentape sim starts a simulated one")
 }
 
 func (j *job) close() {
@@ -134,17 +147,13 @@ func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error
 	if j.dialect, err = dialect.New(s.Target.API, dialectSetup(s)); err != nil {
 		return nil, usageError(err.Error())
 	}
-	servers := s.Target.Servers()
-	if len(servers) == 0 {
-		return nil, usageError("no server: target.url is not set", "tokentape run --url 127.0.0.1:30000 …", "no server at hand? tokentape sim starts a simulated one")
-	}
-	for _, raw := range servers {
+	for _, raw := range s.Target.Servers() {
 		base, urlNotes, err := spec.ResolveURL(raw, j.dialect.Path())
 		if err != nil {
 			return nil, usageError(err.Error())
 		}
 		j.bases = append(j.bases, base)
-		j.notes = append(j.notes, urlNotes...)
+		j.said = append(j.said, urlNotes...)
 	}
 	if err := j.makeNetwork(); err != nil {
 		return nil, err
@@ -171,11 +180,26 @@ func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error
 		return nil, usageError(err.Error())
 	}
 	j.plan.DatasetSHA256 = j.source.Info().SHA256
+	if err := j.checkTail(); err != nil {
+		return nil, err
+	}
+	if n, planned := s.Load.Requests, j.plan.Planned(); planned >= 0 && planned < n {
+		j.notes = append(j.notes, fmt.Sprintf("load.requests %d is never reached: %d fall within load.duration %s", n, planned, s.Load.Duration))
+	}
 	if n := j.plan.Repeats(); n != 0 {
 		j.notes = append(j.notes, repeatsNote(n))
 	}
 	ok = true
 	return j, nil
+}
+
+// checkTail refuses a tail for which there are no rows.
+func (j *job) checkTail() error {
+	if j.spec.Load.Tail != "auto" || j.plan.TailRows() != 0 {
+		return nil
+	}
+	return usageError(fmt.Sprintf("load.tail: auto needs rows after the %d that are planned, and %s has %d",
+		j.plan.Rows(), j.spec.Workload.Dataset.Path, j.source.Len()), "more rows, or --repeat cycle")
 }
 
 func repeatsNote(n int64) string {

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"tokentape/internal/probe"
@@ -24,8 +25,8 @@ func statement(w io.Writer, j *job, pre *probe.Result, dir string) {
 	info := j.source.Info()
 	line("rows", "%s: %d rows, sha256 %.12s…, template %q", info.Path, info.Rows, info.SHA256, s.Workload.Template)
 	line("output", "%s", outputNote(s))
-	line("load", "%s", j.plan)
-	line("N, C, r", "%s", threeThings(s))
+	line("load", "%s%s", j.plan, tailNote(j))
+	line("N, C, r", "%s", threeThings(j))
 	line("limits", "%s", limitsNote(s))
 	for _, l := range failureNotes(s) {
 		line(l[0], "%s", l[1])
@@ -34,7 +35,7 @@ func statement(w io.Writer, j *job, pre *probe.Result, dir string) {
 	if dir != "" {
 		line("files", "%s", dir)
 	}
-	for _, n := range append(j.notes, pre.Notes...) {
+	for _, n := range slices.Concat(j.said, j.notes, pre.Notes) {
 		line("note", "%s", n)
 	}
 }
@@ -60,10 +61,18 @@ func streamNote(s *spec.Spec) string {
 	return "not streamed: no TTFT, TPOT or ITL"
 }
 
-func threeThings(s *spec.Spec) string {
+func tailNote(j *job) string {
+	if j.spec.Load.Tail != "auto" {
+		return ""
+	}
+	return ", then an unmeasured tail until they have ended"
+}
+
+func threeThings(j *job) string {
+	s := j.spec
 	n, c, r := "bound by time", "no cap", "closed loop"
-	if s.Load.Requests > 0 {
-		n = fmt.Sprint(s.Load.Requests)
+	if planned := j.plan.Planned(); planned >= 0 {
+		n = fmt.Sprint(planned)
 	}
 	if s.Load.Concurrency > 0 {
 		c = fmt.Sprint(s.Load.Concurrency)

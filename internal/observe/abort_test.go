@@ -107,7 +107,7 @@ func TestLiveAbort(t *testing.T) {
 		T: 12_300_000_000, Planned: 100, Measured: 40, InFlight: 3, OK: 20, Failed: map[string]int64{"reset": 10}, Abandoned: 7,
 		Draining: true, Stopped: tape.ReasonAbort, Why: "limits.abort.failed: 10 requests failed",
 	}
-	want := "  12.3s aborting sent 40/100 · in flight 3 · done 20 · FAILED 10 (reset 10) · abandoned 7 · ABORT limits.abort.failed: 10 requests failed"
+	want := "  12.3s aborting sent 40/100 · done 20 · FAILED 10 (reset 10) · abandoned 7 · ABORT limits.abort.failed: 10 requests failed"
 	if got := Line(s, s, 0, 0); got != want {
 		t.Errorf("%q", got)
 	}

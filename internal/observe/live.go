@@ -89,7 +89,7 @@ func Line(from, s State, warmup, duration int64) string {
 	} else {
 		fmt.Fprintf(&b, " sent %d", s.Measured)
 	}
-	fmt.Fprintf(&b, " · in flight %d · done %d", s.InFlight, s.OK)
+	fmt.Fprintf(&b, " · done %d", s.OK)
 	if n := failed(s); n > 0 {
 		fmt.Fprintf(&b, " · FAILED %d (%s)", n, classes(s.Failed))
 	}
@@ -103,11 +103,16 @@ func Line(from, s State, warmup, duration int64) string {
 		fmt.Fprintf(&b, " · ABORT %s", s.Why)
 		return b.String()
 	}
-	if dt := float64(s.T-from.T) / 1e9; dt > 0.05 && !s.Final {
-		fmt.Fprintf(&b, " · %.1f req/s · %.0f tok/s", float64(s.Issued-from.Issued)/dt, float64(s.Tokens-from.Tokens)/dt)
+	if s.Final {
+		return b.String()
 	}
-	if left, ok := left(s, duration); ok && !s.Final {
+	// The widest and least missed last: a narrow terminal cuts there.
+	if left, ok := left(s, duration); ok {
 		fmt.Fprintf(&b, " · %.0fs left", left)
+	}
+	fmt.Fprintf(&b, " · %d in flight", s.InFlight)
+	if dt := float64(s.T-from.T) / 1e9; dt > 0.05 {
+		fmt.Fprintf(&b, " · %.1f req/s · %.0f tok/s", float64(s.Issued-from.Issued)/dt, float64(s.Tokens-from.Tokens)/dt)
 	}
 	return b.String()
 }
