@@ -13,7 +13,7 @@ type Abandon struct {
 
 // of is what is asked of the row with that number.
 func (a *Abandon) of(seq int64) exchange.Abandon {
-	if draw("abandon", a.Seed, seq) < a.Share {
+	if a.Share > 0 && draw("abandon", a.Seed, seq) < a.Share {
 		return a.When
 	}
 	return exchange.Abandon{}

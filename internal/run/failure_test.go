@@ -133,6 +133,8 @@ func TestBackoff(t *testing.T) {
 		{"doubles", run.Retry{Initial: time.Second, Factor: 2, Max: time.Minute}, "", 5, []float64{1, 2, 4, 8}, ""},
 		{"is bounded", run.Retry{Initial: time.Second, Factor: 10, Max: 20 * time.Second}, "", 4, []float64{1, 10, 20}, ""},
 		{"none", run.Retry{}, "", 3, []float64{0, 0}, ""},
+		{"no wait, times infinity", run.Retry{Factor: 1e200, Max: time.Minute}, "", 4, []float64{0, 0, 0}, ""},
+		{"beyond all numbers", run.Retry{Initial: time.Second, Factor: 1e200, Max: 20 * time.Second}, "", 4, []float64{1, 20, 20}, ""},
 		{"longer than Retry-After", run.Retry{Initial: 5 * time.Second, Factor: 1, Max: time.Minute, RetryAfter: true}, "2", 3, []float64{5, 5}, ""},
 		{"shorter than Retry-After", run.Retry{Initial: time.Second, Factor: 4, Max: time.Minute, RetryAfter: true}, "2", 3, []float64{2, 4}, ""},
 		{"Retry-After not obeyed", run.Retry{Initial: time.Second, Factor: 1, Max: time.Minute}, "2", 3, []float64{1, 1}, ""},
@@ -302,6 +304,42 @@ func TestAbandon(t *testing.T) {
 	if slices.Equal(a, chosen(2, exchange.Abandon{Tokens: 5})) {
 		t.Error("the seed does not decide")
 	}
+}
+
+// Over HTTP/2 the stream is reset: the server sees it, and the other streams of the
+// connection go on.
+func TestAbandonHTTP2(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clk := clock.New()
+		o := simserver.Defaults()
+		o.Keep, o.Slots = 1000, 4
+		sim := simserver.NewWithClock(o, clk)
+		defer sim.Close()
+		r := abandonRig(t, clk, sim, run.Abandon{Share: 0.3, When: exchange.Abandon{Tokens: 5}, Seed: 1})
+		r.http2 = true
+		sum, requests, _ := r.run()
+		if f := sum.Footer; f.Abandoned == 0 || f.OK+f.Abandoned != 60 {
+			t.Errorf("%+v", f)
+		}
+		left := 0
+		for _, x := range sim.Trace() {
+			if x.Aborted {
+				left++
+			}
+		}
+		want := 0
+		for _, q := range requests {
+			if q.Outcome == tape.OutcomeAbandoned {
+				want++
+			}
+			if q.HTTP.Proto != "HTTP/2.0" || q.Conn.ID != 1 {
+				t.Errorf("request %d: %s, connection %d", q.Seq, q.HTTP.Proto, q.Conn.ID)
+			}
+		}
+		if left != want {
+			t.Errorf("%d abandoned, the server saw %d leave", want, left)
+		}
+	})
 }
 
 // abort gives a run the rule, as the command line does.

@@ -52,7 +52,10 @@ func (r *Retry) takes(req *tape.Request) bool {
 // wait is how long to wait after attempt n (from 1), in nanoseconds; not ok: the
 // server asked for longer than Max.
 func (r *Retry) wait(req *tape.Request, n int) (ns int64, ok bool) {
-	w := math.Min(float64(r.Initial)*math.Pow(r.Factor, float64(n-1)), float64(r.Max))
+	w := 0.0
+	if r.Initial > 0 { // 0 × ∞ is no number
+		w = math.Min(float64(r.Initial)*math.Pow(r.Factor, float64(n-1)), float64(r.Max))
+	}
 	if r.Jitter > 0 {
 		w *= 1 + r.Jitter*(2*draw("retry", r.Seed, req.Seq, int64(n))-1)
 	}

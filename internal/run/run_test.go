@@ -54,13 +54,16 @@ type rig struct {
 	limits  exchange.Limits
 	change  func(*run.Config)
 	ctx     context.Context // nil: never cancelled
+	http2   bool            // with prior knowledge
 }
 
 // run sends the load and reads the tape back.
 func (r rig) run() (*run.Summary, []*tape.Request, []tape.Record) {
 	r.t.Helper()
 	l := memnet.Listen()
-	srv := &http.Server{Handler: r.handler}
+	srv := &http.Server{Handler: r.handler, Protocols: new(http.Protocols)}
+	srv.Protocols.SetHTTP1(!r.http2)
+	srv.Protocols.SetUnencryptedHTTP2(r.http2)
 	go srv.Serve(l)
 	defer srv.Close()
 
@@ -75,7 +78,7 @@ func (r rig) run() (*run.Summary, []*tape.Request, []tape.Record) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	c := client.New(client.Config{Clock: r.clk, Dial: l.Dial, MaxIdle: 1000})
+	c := client.New(client.Config{Clock: r.clk, Dial: l.Dial, MaxIdle: 1000, HTTP2: r.http2})
 	defer c.Close()
 	path := filepath.Join(r.t.TempDir(), "tape.jsonl.zst")
 	w, err := tape.Create(path, true)

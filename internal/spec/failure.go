@@ -48,9 +48,15 @@ func (s *Spec) failureEffect(idle func(when bool, path, why, mend string)) {
 	idle(s.Limits.Abort == Abort{Min: s.Limits.Abort.Min, Window: s.Limits.Abort.Window}, "limits.abort.window", "neither limits.abort.failed_share nor limits.abort.failed is given", "give one of them, or remove it")
 }
 
+// maxAttempts keeps the log of one request's attempts small.
+const maxAttempts = 1000
+
 // retry checks the fields of load.retry, each by itself.
 func (c *checker) retry() {
 	r := c.s.Load.Retry
+	if n := c.s.Load.Attempts; n > maxAttempts && n <= maxCount {
+		c.bad("load.attempts", fmt.Sprintf("at most %d", maxAttempts), "%d is too large", n)
+	}
 	if len(r.On) == 0 {
 		c.bad("load.retry.on", `such as [connect, reset, "429", 5xx]; to try nothing again, load.attempts: 1`, "is empty, so that nothing would be tried again")
 	}

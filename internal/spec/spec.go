@@ -237,7 +237,7 @@ type Limits struct {
 	Total Duration `json:"total"`
 	// How long an unused connection may be kept.
 	KeepAlive Duration `json:"keep_alive"`
-	// How long running requests may take after an interrupt.
+	// How long running requests may take after an interrupt, or when limits.abort stops the run.
 	Drain Duration `json:"drain"`
 	// Share of failed requests, 0 to 1, that is still a success.
 	FailedShare float64 `json:"failed_share"`

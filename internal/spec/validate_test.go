@@ -59,6 +59,7 @@ func TestEffects(t *testing.T) {
 		{"retry, one attempt", "load.retry.on=[reset]", "load.retry", "load.attempts is 1"},
 		{"backoff, one attempt", "load.retry.backoff.max=9s", "load.retry", "load.attempts is 1"},
 		{"retry", "load.attempts=3 load.retry.on=[reset] load.retry.retry_after=false load.retry.backoff.initial=2s", "", ""},
+		{"attempts without end", "load.attempts=1001", "load.attempts", "at most 1000"},
 		{"retry on nothing", "load.attempts=3 load.retry.on=[]", "load.retry.on", "empty"},
 		{"retry on what ends well", "load.attempts=3 load.retry.on=[cancelled]", "load.retry.on[0]", "unknown"},
 		{"retry on a success", `load.attempts=3 load.retry.on=["200"]`, "load.retry.on[0]", "unknown"},
