@@ -463,3 +463,82 @@ func TestContextCancelled(t *testing.T) {
 		}
 	})
 }
+
+// All faults at once, tried again, abandoned by a share, stopped in the middle or
+// not: the books close, and what the server saw are the attempts, each of them.
+func TestFailuresAddUp(t *testing.T) {
+	for _, stopAfter := range []time.Duration{0, 4 * time.Second} {
+		t.Run(stopAfter.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				clk := clock.New()
+				o := simserver.Defaults()
+				o.Keep, o.Seed, o.FaultAt = 10_000, 5, map[int]simserver.Fault{}
+				for _, k := range simserver.Kinds {
+					o.Faults = append(o.Faults, simserver.Fault{Kind: k.Kind, Share: 0.8 / float64(len(simserver.Kinds)), After: 2, For: 50 * time.Millisecond})
+				}
+				for i := range 20 { // a run whose first answer is a refusal is stopped, and rightly
+					o.FaultAt[i] = simserver.Fault{Kind: simserver.FaultNone}
+				}
+				sim := simserver.NewWithClock(o, clk)
+				defer sim.Close()
+				stop := make(chan struct{})
+				r := rig{t: t, clk: clk, handler: sim, output: 12, load: spec.Load{Requests: 400, Concurrency: 20, Warmup: 20, Attempts: 3},
+					limits: exchange.Limits{FirstToken: 3 * time.Second, Idle: 3 * time.Second}}
+				r.change = func(c *run.Config) {
+					c.Stop, c.Drain = stop, time.Second
+					c.Abandon = run.Abandon{Share: 0.1, When: exchange.Abandon{Tokens: 5}, Seed: 3}
+					c.Retry = run.Retry{On: spec.RetryClasses, Initial: time.Second, Factor: 2, Max: 4 * time.Second, Jitter: 0.5, RetryAfter: true, Seed: 3}
+				}
+				if stopAfter > 0 {
+					go func() {
+						time.Sleep(stopAfter)
+						stop <- struct{}{}
+					}()
+				}
+				sum, requests, _ := r.run()
+				f := sum.Footer
+				count := map[string]int64{}
+				sent := map[string]int{}
+				for _, q := range requests {
+					sent[q.ID] = q.Attempts
+					if len(q.AttemptLog) != q.Attempts-1 {
+						t.Errorf("request %d: %d attempts, %d logged", q.Seq, q.Attempts, len(q.AttemptLog))
+					}
+					for _, at := range q.AttemptLog {
+						if !at.Outcome.Failed() || at.TEnd.V < at.TReleased.V || at.Wait < 5e8 || at.Wait > 4e9 {
+							t.Errorf("request %d: %+v", q.Seq, at)
+						}
+					}
+					if q.Phase == tape.PhaseMeasure {
+						count[string(q.Outcome)]++
+					}
+				}
+				if f.OK != count["ok"] || f.Abandoned != count["abandoned"] || f.Cancelled != count["cancelled"] {
+					t.Errorf("%+v, on the tape %v", f, count)
+				}
+				failed := int64(0)
+				for class, n := range f.Failed {
+					failed += n
+					if count[class] != n {
+						t.Errorf("%s: %d, on the tape %d", class, n, count[class])
+					}
+				}
+				if f.Planned != 400 || f.Planned != f.OK+failed+f.Cancelled+f.Abandoned+f.NotIssued || f.Abandoned == 0 || (f.NotIssued > 0) != (stopAfter > 0) {
+					t.Errorf("%+v", f)
+				}
+				saw := map[string]int{}
+				for _, x := range sim.Trace() {
+					saw[x.ID]++
+				}
+				for id, n := range sent {
+					if saw[id] != n {
+						t.Errorf("request %s: %d attempts, the server saw %d", id, n, saw[id])
+					}
+				}
+				if len(saw) != len(sent) {
+					t.Errorf("the server saw %d requests, on the tape are %d", len(saw), len(sent))
+				}
+			})
+		})
+	}
+}
