@@ -108,9 +108,12 @@ func (c *cursor) request(r *Request) {
 			c.events(&r.Events)
 		case "asked":
 			c.object(func(key []byte) {
-				if string(key) == "output" {
+				switch string(key) {
+				case "output":
 					c.opt(&r.Asked.Output)
-				} else {
+				case "input":
+					c.opt(&r.Asked.Input)
+				default:
 					c.skip(key)
 				}
 			})

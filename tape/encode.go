@@ -52,9 +52,12 @@ func appendRequest(b []byte, r *Request) []byte {
 		b = append(b, `,"events":`...)
 		b = appendEvents(b, &r.Events)
 	}
-	if r.Asked.Output.OK {
-		b = appendInt(b, `,"asked":{"output":`, r.Asked.Output.V)
-		b = append(b, '}')
+	if r.Asked != (Asked{}) {
+		b = append(b, `,"asked":{`...)
+		from := len(b)
+		b = appendOpt(b, `,"output":`, r.Asked.Output)
+		b = appendOpt(b, `,"input":`, r.Asked.Input)
+		b = append(dropComma(b, from), '}')
 	}
 	if t := &r.Tokens; *t != (Tokens{}) {
 		b = append(b, `,"tokens":{`...)

@@ -316,6 +316,7 @@ func (e Events) IsZero() bool { return len(e.DT) == 0 }
 // Asked is what the request demanded.
 type Asked struct {
 	Output Opt[int64] `json:"output,omitzero"` // max_tokens
+	Input  Opt[int64] `json:"input,omitzero"`  // tokens of the prompt, counted by the model's tokenizer over the text that its chat template makes
 }
 
 // Token count sources.

@@ -25,6 +25,7 @@ func (r *run) checks(res *Results, o Options) []Check {
 
 		r.usageMissing(),
 		r.outputShort(),
+		r.inputOffPlan(),
 		r.slotWait(res),
 		r.sendDelay(),
 		r.durationReached(),
@@ -49,6 +50,7 @@ var missed = map[string]string{
 	"failures":           "too many failures",
 	"usage_missing":      "usage missing",
 	"output_short":       "output shorter than asked",
+	"input_off_plan":     "input not as long as planned",
 	"slot_wait":          "requests waited for a slot",
 	"send_delay":         "slow sends inside TTFT",
 	"duration_reached":   "ended before load.duration",

@@ -116,6 +116,16 @@ func TestChecks(t *testing.T) {
 				q.Asked.Output = tape.Some[int64](512)
 			}
 		}, ResultMiss, "3.91 %"},
+		{"input_off_plan", "D09: the server kept less", func(s *script) {
+			q := s.reqs[3]
+			q.Asked.Input, q.Tokens.Input, q.Tokens.InputSource = tape.Some[int64](16395), tape.Some[int64](4096), tape.SourceUsage
+		}, ResultMiss, "server counted 4,096 of 16,395 input tokens; 1 of 1 requests are off, by up to -12299"},
+		{"input_off_plan", "exact", func(s *script) {
+			for _, q := range s.reqs {
+				q.Asked.Input = q.Tokens.Input
+			}
+		}, ResultPass, "server counted"},
+		{"input_off_plan", "no tokenizer", func(*script) {}, ResultNone, "server's alone"},
 		{"window_sufficiency", "few requests", func(s *script) { s.reqs, s.plan = s.reqs[:50], 50 }, ResultMiss, "holds 44 requests (128 wanted)"},
 		{"window_sufficiency", "no window", func(s *script) { s.reqs, s.plan = s.reqs[:1], 1 }, ResultMiss, "no steady window"},
 		{"window_trend", "TTFT rises", func(s *script) {

@@ -208,6 +208,12 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 		Publish: func(s run.Snapshot) { live.Show(liveState(s)) },
 		Stop:    stop,
 	}
+	if j.count != nil {
+		cfg.Counter = j.count.tok
+	}
+	if j.count.countsInput() {
+		cfg.Inputs = j.count.counter
+	}
 	cfg.Samplers = append(cfg.Samplers, func(ctx context.Context, gauges func() run.Gauges, emit func(any)) {
 		telemetry.Client(ctx, clk, s.Telemetry.Interval.D(), func() telemetry.Gauges { return telemetry.Gauges(gauges()) },
 			func(c *tape.ClientSample) { emit(c) })
@@ -283,7 +289,7 @@ func (j *job) tapeHeader(pre *probe.Result, clk *clock.Clock) tape.Header {
 		Spec: j.spec.JSON(),
 		Plan: tape.PlanRef{SHA256: j.plan.SHA256(), Rows: j.plan.Rows(), Kind: j.plan.Kind},
 		Data: tape.DataRef{Path: info.Path, Bytes: info.Bytes, Rows: info.Rows, SHA256: info.SHA256},
-		Host: hostFacts(), Server: pre.Server, Notes: notes,
+		Tok:  j.count.ref(), Host: hostFacts(), Server: pre.Server, Notes: notes,
 	}
 }
 

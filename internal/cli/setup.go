@@ -83,6 +83,7 @@ type job struct {
 	dialect dialect.Dialect
 	source  *rows.Source
 	plan    *plan.Plan
+	count   *counting // nil: no target.tokenizer
 	notes   []string
 	said    []string // notes for the statement alone: they say nothing about the numbers
 }
@@ -169,6 +170,9 @@ func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error
 		return nil, usageError(err.Error())
 	}
 	j.notes = append(j.notes, j.source.Notes()...)
+	if err := j.loadTokenizer(); err != nil {
+		return nil, err
+	}
 	if planFile != "" {
 		if j.plan, err = readPlan(planFile, j); err == nil {
 			j.obeyPlan(planFile)
@@ -294,6 +298,7 @@ func (j *job) exchanger(clk *clock.Clock, c *client.Client, model string, onToke
 		Options: j.options(model),
 		Limits:  exchange.Limits{FirstToken: s.Limits.FirstToken.D(), Idle: s.Limits.Idle.D(), Total: s.Limits.Total.D()},
 		Output:  s.Record.Output, Secrets: s.Secrets(), OnTokens: onTokens,
+		KeepText: j.count != nil,
 		IDHeader: s.Target.RequestIDHeader, NoID: s.Target.RequestIDHeader == "",
 	})
 }

@@ -25,6 +25,7 @@ func statement(w io.Writer, j *job, pre *probe.Result, dir string) {
 	info := j.source.Info()
 	line("rows", "%s: %d rows, sha256 %.12s…, template %q", info.Path, info.Rows, info.SHA256, s.Workload.Template)
 	line("output", "%s", outputNote(s))
+	line("tokens", "%s", j.count.line())
 	line("load", "%s%s", j.plan, tailNote(j))
 	line("N, C, r", "%s", threeThings(j))
 	line("limits", "%s", limitsNote(s))

@@ -203,6 +203,7 @@ var requestColumns = []struct {
 	{"output_tokens", func(r *analysis.Row) any { return r.Output }},
 	{"output_source", func(r *analysis.Row) any { return r.OutputSource }},
 	{"asked_output_tokens", func(r *analysis.Row) any { return r.Asked }},
+	{"asked_input_tokens", func(r *analysis.Row) any { return r.AskedInput }},
 	{"cached_tokens", func(r *analysis.Row) any { return r.Cached }},
 	{"reasoning_tokens", func(r *analysis.Row) any { return r.Reasoning }},
 	{"events", func(r *analysis.Row) any { return r.Events }},

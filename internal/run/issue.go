@@ -21,6 +21,7 @@ type job struct {
 	row   plan.Row
 	item  workload.Item
 	ready *exchange.Prepared
+	input *inputCount // nil: not counted
 }
 
 // stage prepares rows ahead of the pacer, so that reading the dataset and
@@ -74,7 +75,9 @@ func (e *engine) prepare(row plan.Row) (*job, error) {
 		return nil, fmt.Errorf("row %d of the plan (dataset row %d): %w", row.Seq, row.Item, err)
 	}
 	ready.Abandon = e.cfg.Abandon.of(row.Seq)
-	return &job{row: row, item: item, ready: ready}, nil
+	j := &job{row: row, item: item, ready: ready, input: e.inputs.count(item)}
+	j.item = workload.Item{Ref: item.Ref} // the body holds the rest
+	return j, nil
 }
 
 // pace releases the rows in order: when due, and when a slot is free. It holds
@@ -170,6 +173,12 @@ func (e *engine) serve(j *job, s slot, req *tape.Request) {
 	if e.cfg.Counter != nil && !req.Tokens.Output.OK && text != "" {
 		if n, err := e.cfg.Counter.CountTokens(text); err == nil {
 			req.Tokens.Output, req.Tokens.OutputSource = tape.Some(n), tape.SourceTokenizer
+		}
+	}
+	if n, ok := j.input.wait(); ok {
+		req.Asked.Input = tape.Some(n)
+		if !req.Tokens.Input.OK && req.HTTP.Status/100 == 2 {
+			req.Tokens.Input, req.Tokens.InputSource = tape.Some(n), tape.SourceTokenizer
 		}
 	}
 	e.lags.add(req)

@@ -22,6 +22,11 @@ type TokenCounter interface {
 	CountTokens(text string) (int64, error)
 }
 
+// InputCounter counts the tokens of an item's prompt as the server will build it;
+// not ok when that cannot be known. It is called when rows are staged, by a
+// goroutine of its own, since a long prompt takes tens of milliseconds.
+type InputCounter func(workload.Item) (n int64, ok bool)
+
 // Sampler writes lines of its own to the tape until ctx is done: client health,
 // server metrics. gauges and emit are safe for concurrent use.
 type Sampler func(ctx context.Context, gauges func() Gauges, emit func(line any))
@@ -46,6 +51,7 @@ type Config struct {
 	Tail        bool          // go on with unmeasured rows until the measured ones have ended
 
 	Counter  TokenCounter    // optional
+	Inputs   InputCounter    // optional
 	Samplers []Sampler       // optional
 	Publish  func(Snapshot)  // optional; called ten times a second
 	Tokens   func() int64    // optional: token events seen so far, for Snapshot
@@ -105,6 +111,7 @@ type engine struct {
 	issued   atomic.Int64 // all phases
 	inFlight atomic.Int64
 	lags     lagWindow
+	inputs   *inputs // nil: prompts are not counted
 
 	mu       sync.Mutex
 	counts   counts
@@ -150,6 +157,10 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 		e.slots = make(chan slot, c)
 	}
 
+	if cfg.Inputs != nil {
+		e.inputs = countInputs(cfg.Inputs)
+		defer e.inputs.close()
+	}
 	staged := e.stage()
 	first, open := <-staged // the first body is ready before t = 0
 

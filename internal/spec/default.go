@@ -18,6 +18,7 @@ var CheckNames = []string{
 	"counts_add_up",
 	"duration_reached",
 	"failures",
+	"input_off_plan",
 	"offered_rate",
 	"output_short",
 	"repeats",

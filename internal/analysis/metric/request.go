@@ -33,8 +33,8 @@ type Request struct {
 	// SlotWait and PacerLag are those of tape.Request.
 	SlotWait, PacerLag int64
 
-	Input, Output, Cached, ReasoningTokens, Asked int64
-	InputSource, OutputSource                     string
+	Input, Output, Cached, ReasoningTokens, Asked, AskedInput int64
+	InputSource, OutputSource                                 string
 
 	// Events counts all events, TokenEvents those with generated output.
 	Events, TokenEvents int64
@@ -63,7 +63,7 @@ func Reduce(r *tape.Request, a *Arena) Request {
 		FirstToken: stamp(r.TFirstToken), FirstVisible: stamp(r.TFirstVisible), LastToken: stamp(r.TLastToken), End: stamp(r.TEnd),
 		LastEvent: Absent, SlotWait: stamp(r.SlotWait()), PacerLag: stamp(r.PacerLag()),
 		Input: stamp(r.Tokens.Input), Output: stamp(r.Tokens.Output), Cached: stamp(r.Tokens.Cached),
-		ReasoningTokens: stamp(r.Tokens.Reasoning), Asked: stamp(r.Asked.Output),
+		ReasoningTokens: stamp(r.Tokens.Reasoning), Asked: stamp(r.Asked.Output), AskedInput: stamp(r.Asked.Input),
 		InputSource: r.Tokens.InputSource, OutputSource: r.Tokens.OutputSource,
 		Events: int64(len(r.Events.DT)), FirstTokens: Absent,
 		choiceSpan: Absent, choiceTokens: Absent, Choices: 1,

@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"tokentape/internal/clock"
+	"tokentape/internal/spec"
+	"tokentape/internal/workload"
+	"tokentape/internal/workload/chattmpl"
+	"tokentape/internal/workload/tokenizer"
+	"tokentape/tape"
+)
+
+// counting is what target.tokenizer gives a run: counts of outputs that the
+// server did not count, and of prompts as the server will build them.
+type counting struct {
+	path     string
+	tok      *tokenizer.Tokenizer
+	template *chattmpl.Template // nil: none, or the API takes no messages
+	plain    bool               // the API takes the prompt as it is
+	extra    map[string]json.RawMessage
+}
+
+// plainAPIs tokenise the prompt as it is, with the tokenizer's own tokens around
+// it. What the other APIs without messages do is not said, so it is not guessed.
+var plainAPIs = []string{"openai-completions", "sglang-generate", "tgi"}
+
+// loadCounting loads target.tokenizer, nil when there is none. now is the date
+// for chat templates that write it. The notes say what will not be counted.
+func loadCounting(s *spec.Spec, now time.Time) (c *counting, notes []string, err error) {
+	path := s.Target.Tokenizer
+	if path == "" {
+		return nil, nil, nil
+	}
+	c = &counting{path: path, plain: slices.Contains(plainAPIs, s.Target.API)}
+	if c.tok, err = tokenizer.Load(path); err != nil {
+		return nil, nil, usageError("target.tokenizer: "+err.Error(), "give the model's folder, or its tokenizer.json, tokenizer.model or .tiktoken file")
+	}
+	for _, n := range c.tok.Notes() {
+		notes = append(notes, "tokenizer: "+n)
+	}
+	api, _ := spec.FindAPI(s.Target.API)
+	switch {
+	case c.plain:
+	case !api.Chat:
+		notes = append(notes, "prompts are not counted by the tokenizer: how a server of target.api "+s.Target.API+" wraps them is not known")
+	default:
+		folder := path
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			folder = filepath.Dir(path)
+		}
+		t, err := chattmpl.Load(folder)
+		switch {
+		case errors.Is(err, chattmpl.ErrNone):
+			notes = append(notes, "prompts are not counted by the tokenizer: there is no chat template in "+folder)
+		case err != nil:
+			return nil, nil, usageError("target.tokenizer: "+err.Error(), "mend the chat template beside the tokenizer, or move it away to leave prompts uncounted")
+		default:
+			c.template = t.At(now)
+		}
+		if kw, ok := s.Workload.Sampling["chat_template_kwargs"].(map[string]any); ok {
+			c.extra = map[string]json.RawMessage{}
+			for name, v := range kw {
+				if c.extra[name], err = json.Marshal(v); err != nil {
+					return nil, nil, usageError("workload.sampling.chat_template_kwargs: " + err.Error())
+				}
+			}
+		}
+	}
+	return c, notes, nil
+}
+
+// loadTokenizer makes j.count, and tries it on the first row.
+func (j *job) loadTokenizer() error {
+	c, notes, err := loadCounting(j.spec, clock.New().Wall())
+	if err != nil {
+		return err
+	}
+	j.count = c
+	j.notes = append(j.notes, notes...)
+	if !c.countsInput() || j.source.Len() == 0 {
+		return nil
+	}
+	item, err := j.source.Item(0)
+	if err != nil {
+		return usageError(err.Error())
+	}
+	if _, err := c.input(item); err != nil {
+		j.notes = append(j.notes, "the prompt of the first row cannot be counted, and others like it stay uncounted: "+err.Error())
+	}
+	return nil
+}
+
+// countsInput reports whether prompts are counted at all.
+func (c *counting) countsInput() bool { return c != nil && (c.plain || c.template != nil) }
+
+// ref names the tokenizer in the tape's header.
+func (c *counting) ref() *tape.FileRef {
+	if c == nil {
+		return nil
+	}
+	path := c.path
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	return &tape.FileRef{Path: path, SHA256: c.tok.SHA256()}
+}
+
+// input is the number of tokens that a server with the same files reads for an
+// item. The error says why that cannot be known.
+func (c *counting) input(item workload.Item) (int64, error) {
+	switch {
+	case item.Body != nil:
+		return 0, errors.New("it is a whole request body, which only the server takes apart")
+	case item.TokenIDs != nil:
+		return int64(len(item.TokenIDs)), nil
+	case c.plain:
+		return int64(c.tok.Count(item.Prompt) + c.tok.Around()), nil
+	}
+	messages := make([]chattmpl.Message, len(item.Messages))
+	for i, m := range item.Messages {
+		messages[i] = chattmpl.Message{Role: m.Role, Content: m.Content, Raw: m.Raw}
+		if bytes.Contains(m.Raw, []byte(`"image_url"`)) {
+			return 0, errors.New("it holds an image, which the tokenizer does not count")
+		}
+	}
+	text, err := c.template.Render(messages, true, c.with(item))
+	if err != nil {
+		return 0, err
+	}
+	return int64(c.tok.Count(text)), nil
+}
+
+// with is what the template sees beside the messages.
+func (c *counting) with(item workload.Item) map[string]json.RawMessage {
+	extra := map[string]json.RawMessage{}
+	for k, v := range c.extra {
+		extra[k] = v
+	}
+	if tools, ok := item.Extra["tools"]; ok && !bytes.Equal(bytes.TrimSpace(tools), []byte("null")) {
+		extra["tools"] = tools
+	}
+	var kw map[string]json.RawMessage
+	if raw, ok := item.Extra["chat_template_kwargs"]; ok && json.Unmarshal(raw, &kw) == nil {
+		for k, v := range kw {
+			extra[k] = v
+		}
+	}
+	return extra
+}
+
+// counter is input for the run.
+func (c *counting) counter(item workload.Item) (int64, bool) {
+	n, err := c.input(item)
+	return n, err == nil
+}
+
+// line describes the counting for the statement.
+func (c *counting) line() string {
+	if c == nil {
+		return "counted by the server alone (no target.tokenizer)"
+	}
+	what := fmt.Sprintf("counted by the server; outputs that it does not count by %s (sha256 %.12s…)", c.path, c.tok.SHA256())
+	switch {
+	case c.template != nil:
+		what += ", prompts through " + c.template.File()
+	case c.plain:
+		what += ", prompts too"
+	}
+	return what
+}
