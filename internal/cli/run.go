@@ -102,6 +102,7 @@ func (a *app) run(ctx context.Context, j *job, o runOptions) (string, error) {
 		return "", err
 	}
 
+	j.notes = append(j.notes, sentBefore(o.out, j.source.Info().SHA256)...)
 	dir, err := newRunDir(o.out, j.spec.Name, clk.Wall())
 	if err != nil {
 		return "", usageError(err.Error(), "another place: --out DIR")

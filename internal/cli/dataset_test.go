@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tokentape/internal/workload/synth"
+	"tokentape/simserver"
+	"tokentape/tape"
+)
+
+// command runs the command line; its exit code must be one of codes.
+func command(t *testing.T, codes string, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code := Main(args, strings.NewReader(""), &out, &errs)
+	if !strings.Contains(codes, fmt.Sprint(code)) {
+		t.Fatalf("tokentape %s: exit code %d\n%s%s", strings.Join(args, " "), code, out.String(), errs.String())
+	}
+	return out.String() + errs.String()
+}
+
+// send sends a whole set, one row after another, and returns the requests on the
+// tape by their rows.
+func send(t *testing.T, srv *simserver.Running, set, out string, n int) map[int64]*tape.Request {
+	t.Helper()
+	command(t, "05", "run", "--url", srv.URL, "--dataset", set, "--requests", fmt.Sprint(n), "--concurrency", "1",
+		"--output-tokens", "1", "--no-live", "--out", out, "--name", "set")
+	found, err := filepath.Glob(filepath.Join(out, "set", "*", "tape.jsonl.zst"))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no tape under %s: %v", out, err)
+	}
+	r, err := tape.OpenFile(found[len(found)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	got := map[int64]*tape.Request{}
+	for {
+		rec, err := r.Next()
+		if err != nil {
+			break
+		}
+		if q, ok := rec.(*tape.Request); ok {
+			got[q.Ref.Row] = q
+		}
+	}
+	return got
+}
+
+func cachedServer(t *testing.T, page int) *simserver.Running {
+	t.Helper()
+	o := simserver.Instant()
+	o.PageSize, o.CachePages, o.Context = page, 1<<16, 1<<18
+	srv, err := simserver.Listen("127.0.0.1:0", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { srv.Close() })
+	return srv
+}
+
+// What the manifest expects of every row is what the simulated server's cache
+// does, and what the client writes on the tape: 3,712 of 4,096 + 4 tokens.
+func TestExpectedIsObserved(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		args []string
+	}{
+		{"first touches", []string{"--prefix-groups", "3", "--order", "interleaved"}},
+		{"prepared", []string{"--prefix-groups", "3", "--popularity", "zipf:1.1", "--order", "shuffled", "--seeded-by-prepare"}},
+		{"copy", []string{"--kind", "copy", "--output-len", "1"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			set := filepath.Join(dir, "set.jsonl")
+			command(t, "0", append([]string{"dataset", "build", "--out", set, "--tokenizer", "sim", "--requests", "24",
+				"--input", "4096", "--length-of", "templated", "--cache-share", "0.90625", "--page-size", "64", "--seed", "5"}, tt.args...)...)
+			m, err := synth.ReadManifest(manifestName(set))
+			if err != nil {
+				t.Fatal(err)
+			}
+			srv := cachedServer(t, 64)
+			if m.Prepare != nil {
+				send(t, srv, filepath.Join(dir, m.Prepare.File), filepath.Join(dir, "prepare"), m.Prepare.Rows)
+			}
+			before := len(srv.Trace())
+			got := send(t, srv, set, filepath.Join(dir, "runs"), 24)
+			truth := srv.Trace()[before:]
+			if len(got) != 24 || len(truth) != 24 {
+				t.Fatalf("%d requests on the tape, %d at the server", len(got), len(truth))
+			}
+			hits := 0
+			for i, want := range m.Rows {
+				q := got[int64(i)]
+				cached := q.Tokens.Cached.Or(0)
+				if truth[i].CachedTokens != int64(want.Expected) || truth[i].PromptTokens != 4096 || cached != int64(want.Expected) {
+					t.Errorf("row %d: the server had %d of %d tokens, the tape says %d, the manifest %d of %d",
+						i, truth[i].CachedTokens, truth[i].PromptTokens, cached, want.Expected, want.Templated)
+				}
+				if want.Expected == 3712 {
+					hits++
+				}
+			}
+			if hits != 24-m.Summary.FirstTouches || hits < 20 {
+				t.Errorf("%d rows hit, %d touch their prefix first", hits, m.Summary.FirstTouches)
+			}
+		})
+	}
+}
+
+// Sets without a shared prefix hit nothing, the second of other seeds no more
+// than the first, nor a set in other words.
+func TestZeroCache(t *testing.T) {
+	dir := t.TempDir()
+	srv := cachedServer(t, 16)
+	first := filepath.Join(dir, "0.jsonl")
+	sets := []string{first, filepath.Join(dir, "1.jsonl"), filepath.Join(dir, "2.jsonl")}
+	for _, set := range sets[:2] {
+		command(t, "0", "dataset", "build", "--out", set, "--tokenizer", "sim", "--requests", "50", "--input", "300")
+	}
+	command(t, "0", "dataset", "build", "--out", sets[2], "--resalt", manifestName(first))
+	for _, set := range sets {
+		send(t, srv, set, filepath.Join(dir, "runs"), 50)
+	}
+	truth := srv.Trace()
+	if len(truth) != 150 {
+		t.Fatalf("%d requests", len(truth))
+	}
+	for i, x := range truth {
+		if x.CachedTokens != 0 || x.PromptTokens != 307 {
+			t.Errorf("request %d: %d of %d tokens cached", i, x.CachedTokens, x.PromptTokens)
+		}
+	}
+	// The same set again is noted, and hits.
+	said := command(t, "05", "run", "--url", srv.URL, "--dataset", first, "--requests", "50", "--output-tokens", "1", "--no-live", "--out", filepath.Join(dir, "runs"))
+	if !strings.Contains(said, "these rows were sent before, once under") || !strings.Contains(said, "--resalt") {
+		t.Errorf("no note of the earlier run:\n%s", said)
+	}
+	if x := srv.Trace()[150]; x.CachedTokens != 304 {
+		t.Errorf("%d tokens cached the second time", x.CachedTokens)
+	}
+}
+
+// A copy set asks in the words by which the simulated server knows it.
+func TestCopyIsAccepted(t *testing.T) {
+	dir := t.TempDir()
+	set := filepath.Join(dir, "set.jsonl")
+	command(t, "0", "dataset", "build", "--out", set, "--tokenizer", "sim", "--requests", "2", "--input", "200", "--kind", "copy")
+	o := simserver.Instant()
+	o.TokensPerEvent, o.AcceptRate, o.CopyAcceptRate = 4, 0, 1
+	srv, err := simserver.Listen("127.0.0.1:0", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	command(t, "05", "run", "--url", srv.URL, "--dataset", set, "--requests", "2", "--concurrency", "1", "--no-live", "--out", filepath.Join(dir, "runs"), "--set", "workload.sampling.ignore_eos=true")
+	for _, x := range srv.Trace() {
+		if n := len(x.Tokens); n != 1+int(x.OutputTokens+2)/4 || x.OutputTokens < 150 {
+			t.Errorf("%d tokens in %d events", x.OutputTokens, n)
+		}
+	}
+}
+
+func TestSentBeforeReadsHeads(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "runs [*]")
+	if got := sentBefore(out, "x"); got != nil {
+		t.Errorf("without a folder: %v", got)
+	}
+	write := func(run, text string) {
+		dir := filepath.Join(out, "name", run)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "tape.jsonl"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	header := fmt.Sprintf(`{"type":"header","schema":%q,"dataset":{"sha256":"x"}}`, tape.Schema) + "\n"
+	write("2026-01-01T000000Z", header+"{torn")
+	write("2026-01-02T000000Z", "no tape at all")
+	write("2026-01-03T000000Z", "")
+	write("2026-01-04T000000Z", header)
+	got := sentBefore(out, "x")
+	if len(got) != 1 || !strings.Contains(got[0], "2 times") || !strings.Contains(got[0], "2026-01-04") {
+		t.Errorf("%v", got)
+	}
+	if got := sentBefore(out, "y"); got != nil {
+		t.Errorf("another dataset: %v", got)
+	}
+	for i := range mostRuns {
+		write(fmt.Sprintf("2027-01-01T%06dZ", i), "")
+	}
+	if got := sentBefore(out, "x"); got != nil {
+		t.Errorf("runs older than the newest %d: %v", mostRuns, got)
+	}
+}

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tokentape/tape"
+)
+
+// mostRuns bounds how many earlier runs are looked at, the newest first.
+const mostRuns = 200
+
+// sentBefore is a note when an earlier run under out has sent the same dataset:
+// the server's prefix cache may still have it. Of each tape only the header is
+// read.
+func sentBefore(out, sha256 string) []string {
+	var tapes []string
+	for _, name := range []string{tapeName(true), tapeName(false)} {
+		// A folder whose name looks like a pattern is not one: fs.Glob does not
+		// take it as such.
+		found, _ := fs.Glob(os.DirFS(out), "*/*/"+name)
+		for _, f := range found {
+			tapes = append(tapes, filepath.Join(out, f))
+		}
+	}
+	stamp := func(path string) string { return filepath.Base(filepath.Dir(path)) } // begins with the time
+	slices.SortFunc(tapes, func(a, b string) int { return strings.Compare(stamp(b), stamp(a)) })
+	var last string
+	n := 0
+	for _, path := range tapes[:min(len(tapes), mostRuns)] {
+		if h := tapeHead(path); h != nil && h.Data.SHA256 == sha256 {
+			if n++; last == "" {
+				last = filepath.Dir(path)
+			}
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	times := "once"
+	if n > 1 {
+		times = fmt.Sprintf("%d times", n)
+	}
+	return []string{fmt.Sprintf("these rows were sent before, %s under %s (last by %s): the server's prefix cache may still hold them; "+
+		"a built set is made afresh with tokentape dataset build --resalt FILE.manifest.json --out NEW.jsonl", times, out, last)}
+}
+
+// tapeHead is the header of a tape, nil when it has none that can be read.
+func tapeHead(path string) *tape.Header {
+	r, err := tape.OpenFile(path)
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	rec, err := r.Next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil
+	}
+	h, _ := rec.(*tape.Header)
+	return h
+}
