@@ -90,7 +90,8 @@ func TestHeader(t *testing.T) {
 	if !cmp.Equal(h, http.Header{"anthropic-version": {"2023-06-01"}}) {
 		t.Errorf("the API's fields: %v", h)
 	}
-	if x := New(Config{Dialect: d}); !cmp.Equal(x.header["anthropic-version"], []string{"2023-06-01"}) {
+	name := "anthropic-version" // spelt as the API's pages spell it
+	if x := New(Config{Dialect: d}); !cmp.Equal(x.header[name], []string{"2023-06-01"}) {
 		t.Errorf("sent: %v", x.header)
 	}
 }

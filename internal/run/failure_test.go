@@ -31,12 +31,12 @@ func overload(seen *int) http.Handler {
 		switch {
 		case first && id == "test-7":
 			w.Header().Set("Retry-After", "2")
-			http.Error(w, body, 429)
+			http.Error(w, body, http.StatusTooManyRequests)
 		case first && id == "test-8":
 			w.Header().Set("Retry-After", time.Now().UTC().Add(3*time.Second).Format(http.TimeFormat))
-			http.Error(w, body, 429)
+			http.Error(w, body, http.StatusTooManyRequests)
 		case first && id == "test-9":
-			http.Error(w, "upstream connect error", 503)
+			http.Error(w, "upstream connect error", http.StatusServiceUnavailable)
 		default:
 			good.ServeHTTP(w, r)
 		}
@@ -99,7 +99,7 @@ func TestA25Retry(t *testing.T) {
 			if at.Wait != wait || at.TReleased != q.TReleased || at.TEnd != q.TReleased || at.Outcome != tape.OutcomeStatus || at.Message == "" {
 				t.Errorf("request %d: %+v", q.Seq, at)
 			}
-			if (at.Status == 429) != at.RetryAfter.OK || (at.Cause == exchange.CauseRateLimit) != (at.Status == 429) || q.RetryAfter.OK {
+			if (at.Status == http.StatusTooManyRequests) != at.RetryAfter.OK || (at.Cause == exchange.CauseRateLimit) != (at.Status == 429) || q.RetryAfter.OK {
 				t.Errorf("request %d: status %d, %q, Retry-After %v; last attempt %v", q.Seq, at.Status, at.Cause, at.RetryAfter, q.RetryAfter)
 			}
 			if got := q.TFirstToken.V - q.TReleased.V; got != wait+10_000_000 {
@@ -143,7 +143,7 @@ func TestBackoff(t *testing.T) {
 					if c.header != "" {
 						w.Header().Set("Retry-After", c.header)
 					}
-					http.Error(w, "busy", 503)
+					http.Error(w, "busy", http.StatusServiceUnavailable)
 				})
 				_, requests, _ := rig{t: t, clk: clock.New(), handler: h, load: spec.Load{Requests: 1, Concurrency: 1, Attempts: int64(c.tries)},
 					change: func(cfg *run.Config) {
@@ -168,7 +168,7 @@ func TestBackoff(t *testing.T) {
 func TestBackoffJitter(t *testing.T) {
 	waits := func(seed int64) (all []int64) {
 		synctest.Test(t, func(t *testing.T) {
-			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "busy", 503) })
+			h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) })
 			_, requests, _ := rig{t: t, clk: clock.New(), handler: h, load: spec.Load{Requests: 40, Concurrency: 7, Attempts: 2},
 				change: func(c *run.Config) {
 					c.Retry = run.Retry{On: []string{"5xx"}, Initial: 10 * time.Second, Factor: 1, Max: time.Minute, Jitter: 0.1, Seed: seed}
@@ -199,7 +199,7 @@ func TestInterruptEndsBackoff(t *testing.T) {
 		seen := 0
 		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			seen++
-			http.Error(w, "busy", 503)
+			http.Error(w, "busy", http.StatusServiceUnavailable)
 		})
 		sum, requests, _ := rig{t: t, clk: clock.New(), handler: h, load: spec.Load{Requests: 9, Concurrency: 1, Attempts: 3}, change: func(c *run.Config) {
 			c.Stop = stop
@@ -221,7 +221,7 @@ func TestDurationKeepsBackoff(t *testing.T) {
 		good, n := fixed(10*time.Millisecond, nil), 0
 		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if n++; n == 1 {
-				http.Error(w, "busy", 503)
+				http.Error(w, "busy", http.StatusServiceUnavailable)
 				return
 			}
 			good.ServeHTTP(w, r)
