@@ -288,15 +288,15 @@ then 5.`,
 		if err != nil {
 			return usageError(err.Error(), "name it with --manifest; tokentape dataset build writes it beside the set")
 		}
-		tok, err := a.manifestTokenizer(cmd, &f, m)
-		if err != nil {
-			return err
-		}
 		var problems []string
 		if specFile != "" {
 			if problems, err = a.againstSpec(specFile, args[0], &f, m); err != nil {
 				return err
 			}
+		}
+		tok, err := a.manifestTokenizer(cmd, &f, m)
+		if err != nil {
+			return err
 		}
 		return a.verify(cmd, args[0], f, tok, m, manifest, problems)
 	}
@@ -311,6 +311,9 @@ func (a *app) againstSpec(path, data string, f *rowFlags, m *synth.Manifest) (pr
 		return nil, err
 	}
 	f.workload, f.seed = s.Workload, s.Seeds.Run
+	if f.tokenizer == "" {
+		f.tokenizer = s.Target.Tokenizer
+	}
 	if n := s.Load.Requests + s.Load.Warmup; n > int64(m.Data.Rows) {
 		problems = append(problems, fmt.Sprintf("%s: load.requests and load.warmup ask for %d rows, the set has %d", path, n, m.Data.Rows))
 	}

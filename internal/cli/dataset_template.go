@@ -21,10 +21,7 @@ var templateDay = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 // modelTemplate is the chat template of a model's folder, or of the folder of a
 // file; a nil Render when there is none. about names it by content.
 func modelTemplate(path string) (about string, render synth.Render, err error) {
-	if st, err := os.Stat(path); err == nil && !st.IsDir() {
-		path = filepath.Dir(path)
-	}
-	t, err := chattmpl.Load(path)
+	t, err := chattmpl.Load(modelFolder(path))
 	if errors.Is(err, chattmpl.ErrNone) {
 		return "", nil, nil
 	}
@@ -39,9 +36,9 @@ func modelTemplate(path string) (about string, render synth.Render, err error) {
 	sum := sha256.Sum256(b)
 	about = fmt.Sprintf("%s, sha256 %.12s…", filepath.Base(t.File()), hex.EncodeToString(sum[:]))
 	return about, func(messages []workload.Message) (string, error) {
-		list := make([]chattmpl.Message, len(messages))
-		for i, m := range messages {
-			list[i] = chattmpl.Message{Role: m.Role, Content: m.Content, Raw: m.Raw}
+		list, err := chatMessages(messages)
+		if err != nil {
+			return "", err
 		}
 		return t.Render(list, true, nil)
 	}, nil

@@ -52,10 +52,7 @@ func loadCounting(s *spec.Spec, now time.Time) (c *counting, notes []string, err
 	case !api.Chat:
 		notes = append(notes, "prompts are not counted by the tokenizer: how a server of target.api "+s.Target.API+" wraps them is not known")
 	default:
-		folder := path
-		if info, err := os.Stat(path); err == nil && !info.IsDir() {
-			folder = filepath.Dir(path)
-		}
+		folder := modelFolder(path)
 		t, err := chattmpl.Load(folder)
 		switch {
 		case errors.Is(err, chattmpl.ErrNone):
@@ -124,18 +121,36 @@ func (c *counting) input(item workload.Item) (int64, error) {
 	case c.plain:
 		return int64(c.tok.Count(item.Prompt) + c.tok.Around()), nil
 	}
-	messages := make([]chattmpl.Message, len(item.Messages))
-	for i, m := range item.Messages {
-		messages[i] = chattmpl.Message{Role: m.Role, Content: m.Content, Raw: m.Raw}
-		if bytes.Contains(m.Raw, []byte(`"image_url"`)) {
-			return 0, errors.New("it holds an image, which the tokenizer does not count")
-		}
+	messages, err := chatMessages(item.Messages)
+	if err != nil {
+		return 0, err
 	}
 	text, err := c.template.Render(messages, true, c.with(item))
 	if err != nil {
 		return 0, err
 	}
 	return int64(c.tok.Count(text)), nil
+}
+
+// modelFolder is the folder of a model that is named by it or by a file in it.
+func modelFolder(path string) string {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		return filepath.Dir(path)
+	}
+	return path
+}
+
+// chatMessages are messages as a chat template takes them. The error says why
+// their tokens cannot be known.
+func chatMessages(messages []workload.Message) ([]chattmpl.Message, error) {
+	out := make([]chattmpl.Message, len(messages))
+	for i, m := range messages {
+		out[i] = chattmpl.Message{Role: m.Role, Content: m.Content, Raw: m.Raw}
+		if bytes.Contains(m.Raw, []byte(`"image_url"`)) {
+			return nil, errors.New("it holds an image, which the tokenizer does not count")
+		}
+	}
+	return out, nil
 }
 
 // with is what the template sees beside the messages.

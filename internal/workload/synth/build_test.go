@@ -351,6 +351,38 @@ func TestReadManifestRefuses(t *testing.T) {
 	}
 }
 
+// What was read as a manifest is written and read again as the same; parameters
+// of a stranger's manifest are refused or settled, never a panic.
+func FuzzManifest(f *testing.F) {
+	golden, err := os.ReadFile("testdata/manifest.golden.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(golden)
+	f.Add([]byte(`{"schema":"tokentape.dataset/1","params":{"requests":2,"input":"uniform:3-9","cache_share":"0.5","page_size":4}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := decodeManifest(bytes.NewReader(b))
+		if err != nil {
+			return
+		}
+		var out bytes.Buffer
+		if err := m.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		again, err := decodeManifest(&out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var twice bytes.Buffer
+		if err := again.Write(&twice); err != nil || again.Params != m.Params || len(again.Rows) != len(m.Rows) {
+			t.Fatalf("%v: %+v, %+v", err, again.Params, m.Params)
+		}
+		if !strings.Contains(m.Params.Input+m.Params.Output, ":/") { // no file of this machine
+			_, _ = m.Params.settle()
+		}
+	})
+}
+
 func TestVerifyFinds(t *testing.T) {
 	p := Defaults()
 	p.Requests, p.Input, p.Output, p.CacheShare, p.PageSize = 4, "100", "8", "0.5", 8

@@ -144,16 +144,23 @@ func ReadManifest(path string) (*Manifest, error) {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}
 	defer f.Close()
-	var m Manifest
-	d := json.NewDecoder(io.LimitReader(bufio.NewReader(f), maxManifest))
-	if err := d.Decode(&m); err != nil {
+	m, err := decodeManifest(io.LimitReader(bufio.NewReader(f), maxManifest))
+	if err != nil {
 		return nil, fmt.Errorf("%s is no manifest of tokentape dataset build: %w", path, err)
 	}
+	return m, nil
+}
+
+func decodeManifest(r io.Reader) (*Manifest, error) {
+	var m Manifest
+	if err := json.NewDecoder(r).Decode(&m); err != nil {
+		return nil, err
+	}
 	if m.Schema != ManifestSchema {
-		return nil, fmt.Errorf("%s: schema %q is not %s, which this version reads", path, m.Schema, ManifestSchema)
+		return nil, fmt.Errorf("schema %q is not %s, which this version reads", m.Schema, ManifestSchema)
 	}
 	if len(m.Rows) != m.Data.Rows {
-		return nil, fmt.Errorf("%s: it counts %d rows and lists %d", path, m.Data.Rows, len(m.Rows))
+		return nil, fmt.Errorf("it counts %d rows and lists %d", m.Data.Rows, len(m.Rows))
 	}
 	return &m, nil
 }
