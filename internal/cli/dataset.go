@@ -112,6 +112,7 @@ func (s *set) line(i int) int {
 func (a *app) inspectCommand() *cobra.Command {
 	var f rowFlags
 	var o synth.InspectOptions
+	var specFile string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "inspect FILE",
@@ -123,10 +124,21 @@ func (a *app) inspectCommand() *cobra.Command {
 	f.register(cmd)
 	cmd.Flags().IntVar(&o.PageSize, "page-size", 16, "tokens of a page of the server's prefix cache")
 	cmd.Flags().Int64Var(&o.Capacity, "cache-tokens", 0, "tokens that the cache holds; 0: no limit")
+	cmd.Flags().StringVar(&specFile, "spec", "", "read the rows as a run of this spec does: columns, filter, template, system")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.PageSize < 1 || o.Capacity < 0 {
 			return usageError("--page-size must be at least 1 token, --cache-tokens 0 or more")
+		}
+		if specFile != "" {
+			for _, name := range []string{"format", "template", "system"} {
+				if cmd.Flags().Changed(name) {
+					return usageError("--"+name+" has no effect beside --spec, which says it", "leave one of them out")
+				}
+			}
+			if _, err := a.fromSpec(specFile, &f); err != nil {
+				return err
+			}
 		}
 		var tok synth.Tokenizer
 		var err error
@@ -303,9 +315,9 @@ then 5.`,
 	return cmd
 }
 
-// againstSpec takes from a spec how rows are read, and says what of its load the
-// set cannot serve.
-func (a *app) againstSpec(path, data string, f *rowFlags, m *synth.Manifest) (problems []string, err error) {
+// fromSpec takes from a spec how rows are read, and its tokenizer where the flags
+// name none.
+func (a *app) fromSpec(path string, f *rowFlags) (*spec.Spec, error) {
 	s, _, err := a.loadSpec([]string{path}, &specFlags{cmd: &cobra.Command{}})
 	if err != nil {
 		return nil, err
@@ -313,6 +325,15 @@ func (a *app) againstSpec(path, data string, f *rowFlags, m *synth.Manifest) (pr
 	f.workload, f.seed = s.Workload, s.Seeds.Run
 	if f.tokenizer == "" {
 		f.tokenizer = s.Target.Tokenizer
+	}
+	return s, nil
+}
+
+// againstSpec is fromSpec, and says what of its load the set cannot serve.
+func (a *app) againstSpec(path, data string, f *rowFlags, m *synth.Manifest) (problems []string, err error) {
+	s, err := a.fromSpec(path, f)
+	if err != nil {
+		return nil, err
 	}
 	if n := s.Load.Requests + s.Load.Warmup; n > int64(m.Data.Rows) {
 		problems = append(problems, fmt.Sprintf("%s: load.requests and load.warmup ask for %d rows, the set has %d", path, n, m.Data.Rows))

@@ -165,16 +165,19 @@ func (b *Builder) row(i int) row {
 	x := b.shapes[i]
 	r := row{facts: RowFacts{Row: i, Group: x.group}}
 	var lead []byte
-	want := x.target // tokens of running text still to come
+	content := x.target
 	if b.s.LengthOf == OfTemplated {
-		want -= b.before + b.after
+		content -= b.before + b.after
 	}
+	want := content // tokens of running text still to come
 	if t := b.cached[i]; t > 0 {
 		lead = b.prefix(x.group, t)
 		want -= t - b.before
 	}
 	lead, cost := b.voc.name(lead, b.order, x.member, b.digits)
-	want -= cost + b.suffixCost
+	want -= cost
+	ahead := content - want // tokens of lead
+	want -= b.suffixCost
 
 	n, variant, below, above := want, 0, 0, 0
 	seen := map[int]bool{}
@@ -182,7 +185,7 @@ func (b *Builder) row(i int) row {
 		text := b.fill(lead[:len(lead):len(lead)], "row", i, variant, n)
 		output := x.output
 		if output == 0 && b.s.Kind == KindCopy {
-			output = max(n, 1)
+			output = max(ahead+n, 1)
 		}
 		text = append(text, b.suffix...)
 		if r = b.finish(r, string(text), output); r.err != nil {

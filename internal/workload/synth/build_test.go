@@ -53,8 +53,8 @@ func TestExact(t *testing.T) {
 					if got != want || f.Content != content || f.Templated != len(ids) {
 						t.Fatalf("row %d: %d content, %d templated tokens; asked %d, manifest %+v", i, content, len(ids), want, f)
 					}
-					if p.Kind == KindCopy && (f.Output < 1 || !strings.Contains(q, CopyMarker)) {
-						t.Fatalf("row %d asks for no copy: %+v", i, f)
+					if p.Kind == KindCopy && (f.Output != content-b.suffixCost && tok.Name() != "merging" || !strings.HasSuffix(q, copyRequest)) {
+						t.Fatalf("row %d: %+v, of which %d tokens ask for the copy", i, f, b.suffixCost)
 					}
 					key := string([]byte{byte(ids[b.before]), byte(ids[b.before] >> 8), byte(ids[b.before] >> 16)})
 					if b.digits == 1 && slices.Contains(first, key) {
