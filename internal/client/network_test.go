@@ -239,13 +239,15 @@ func TestResolver(t *testing.T) {
 // fakeProxy is a proxy that writes down what it was asked for.
 type fakeProxy struct {
 	*httptest.Server
-	mu   sync.Mutex
-	seen []string
-	wg   sync.WaitGroup
+	mu      sync.Mutex
+	seen    []string
+	tunnels int
+	ended   *sync.Cond // a tunnel did; a closing httptest.Server does not wait for them
 }
 
 func newProxy(t *testing.T, user string) *fakeProxy {
 	p := &fakeProxy{}
+	p.ended = sync.NewCond(&p.mu)
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
 		p.seen = append(p.seen, r.Method+" "+r.RequestURI)
@@ -274,10 +276,26 @@ func newProxy(t *testing.T, user string) *fakeProxy {
 		}
 		nc, _, _ := w.(http.Hijacker).Hijack()
 		io.WriteString(nc, "HTTP/1.1 200 Connection established\r\n\r\n")
-		p.wg.Go(func() { io.Copy(nc, to); nc.Close() })
-		p.wg.Go(func() { io.Copy(to, nc); to.Close() })
+		p.mu.Lock()
+		p.tunnels++
+		p.mu.Unlock()
+		var both sync.WaitGroup
+		both.Go(func() { io.Copy(nc, to); nc.Close() })
+		both.Go(func() { io.Copy(to, nc); to.Close() })
+		both.Wait()
+		p.mu.Lock()
+		p.tunnels--
+		p.ended.Signal()
+		p.mu.Unlock()
 	}))
-	t.Cleanup(func() { p.Close(); p.wg.Wait() })
+	t.Cleanup(func() {
+		p.Close()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for p.tunnels > 0 {
+			p.ended.Wait()
+		}
+	})
 	return p
 }
 
