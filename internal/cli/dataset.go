@@ -356,7 +356,7 @@ func (a *app) verify(cmd *cobra.Command, path string, f rowFlags, tok synth.Toke
 	defer file.close()
 	var prepare workload.Source
 	if m.Prepare != nil {
-		p := filepath.Join(filepath.Dir(manifest), m.Prepare.File)
+		p := filepath.Join(filepath.Dir(manifest), filepath.Base(m.Prepare.File))
 		pf, err := f.open(p)
 		if err != nil {
 			return err

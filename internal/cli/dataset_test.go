@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -197,5 +198,72 @@ func TestSentBeforeReadsHeads(t *testing.T) {
 	}
 	if got := sentBefore(out, "x"); got != nil {
 		t.Errorf("runs older than the newest %d: %v", mostRuns, got)
+	}
+}
+
+// letterModel is a model's folder: a WordPiece of letters, and a chat template of
+// two tokens before and one behind a message.
+func letterModel(t *testing.T) string {
+	t.Helper()
+	vocab := map[string]int{"[UNK]": 0, "<": 1, ">": 2}
+	for c := 'a'; c <= 'z'; c++ {
+		vocab[string(c)], vocab["##"+string(c)] = len(vocab), len(vocab)+1
+	}
+	b, err := json.Marshal(map[string]any{
+		"version": "1.0", "truncation": nil, "padding": nil, "added_tokens": []any{}, "normalizer": nil, "post_processor": nil,
+		"pre_tokenizer": map[string]any{"type": "BertPreTokenizer"}, "decoder": map[string]any{"type": "WordPiece", "prefix": "##", "cleanup": false},
+		"model": map[string]any{"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 1000000, "vocab": vocab},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "letters")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"tokenizer.json":      string(b),
+		"chat_template.jinja": `{% for m in messages %}<<{{ m.content }}{% endfor %}{% if add_generation_prompt %}>{% endif %}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// A model's folder gives tokenizer and chat template; a set is told from one of
+// another model, another template, and a spec that adds a system message.
+func TestModelFolder(t *testing.T) {
+	model, dir := letterModel(t), t.TempDir()
+	set := filepath.Join(dir, "set.jsonl")
+	command(t, "0", "dataset", "build", "--out", set, "--tokenizer", model, "--requests", "5", "--input", "100", "--cache-share", "0.5", "--page-size", "8", "--seed", "1")
+	m, err := synth.ReadManifest(manifestName(set))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := m.Rows[4]; r.Content != 100 || r.Templated != 103 || r.Expected != 48 || m.Tokenizer.Before != 2 || m.Tokenizer.After != 1 {
+		t.Errorf("%+v, %+v", r, m.Tokenizer)
+	}
+	command(t, "0", "dataset", "verify", set, "--tokenizer", model)
+	for want, args := range map[string][]string{
+		"its files are needed again":                                   {},
+		"tokenizer sim has SHA-256":                                    {"--tokenizer", "sim", "--chat-template", "auto"},
+		`chat template "none", the manifest says "chat_template.jinja`: {"--tokenizer", model, "--chat-template", "none"},
+		"set.jsonl:5: templated tokens: 107, the manifest says 103":    {"--tokenizer", model, "--chat-template", "<<<<{content}>>>"},
+		"--chat-template: \"x\" must hold {content} once":              {"--tokenizer", model, "--chat-template", "x"},
+		"set.jsonl:5: content tokens: 102, the manifest says 100":      {"--tokenizer", model, "--spec", filepath.Join(dir, "spec.yaml")},
+	} {
+		spec := "target: {url: '127.0.0.1:1'}\nworkload: {system: ab, output_tokens: 7, dataset: {path: set.jsonl}}\nload: {requests: 5}\n"
+		if err := os.WriteFile(filepath.Join(dir, "spec.yaml"), []byte(spec), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		said := command(t, "25", append([]string{"dataset", "verify", set}, args...)...)
+		if !strings.Contains(said, want) {
+			t.Errorf("%v: no %q in\n%s", args, want, said)
+		}
+	}
+	if said := command(t, "2", "dataset", "build", "--out", set+"2", "--tokenizer", filepath.Join(dir, "spec.yaml")); !strings.Contains(said, "spec.yaml") {
+		t.Error(said)
 	}
 }

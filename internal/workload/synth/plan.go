@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strconv"
@@ -220,33 +221,42 @@ func (b *Builder) nearestShares(low int, sum, total int64) string {
 // measurePrefixes corrects prefixes whose pieces count otherwise in company.
 // Random words of one token each need none.
 func (b *Builder) measurePrefixes() error {
-	if b.corpus == nil && len(b.voc.reach) <= 5 {
+	if b.corpus == nil && b.voc.unit {
 		return nil
 	}
-	for g, t := range b.longest {
-		if t == 0 {
-			continue
-		}
-		var got int
-		for round := range 8 {
-			text := b.prefix(g, t)
-			x, err := b.tok.Prompt(nil, user(string(b.voc.write(text[:len(text):len(text)], b.voc.head[b.order[0]]))))
-			if err != nil {
-				return err
-			}
-			y, err := b.tok.Prompt(nil, user(string(b.voc.write(text[:len(text):len(text)], b.voc.head[b.order[1]]))))
-			if err != nil {
-				return err
-			}
-			if got = common(x, y); got == t {
-				break
-			}
-			if b.drift[g] += t - got; round == 7 {
-				return fmt.Errorf("no text of this tokenizer lets prompts share exactly %d tokens; the nearest found is %d", t, got)
-			}
-		}
+	return ordered(context.Background(), len(b.longest), b.measurePrefix, func(int, drifted) error { return nil })
+}
+
+type drifted struct{ err error }
+
+func (d drifted) fault() error { return d.err }
+
+// measurePrefix corrects the prefix of group g until two rows share what they
+// should. It touches nothing of other groups.
+func (b *Builder) measurePrefix(g int) drifted {
+	t := b.longest[g]
+	if t == 0 {
+		return drifted{}
 	}
-	return nil
+	near := 0
+	for range 8 {
+		text := b.prefix(g, t)
+		var ids [2][]uint64
+		for k := range ids {
+			row, _ := b.voc.name(text[:len(text):len(text)], b.order, k, 1)
+			var err error
+			if ids[k], err = b.tok.Prompt(nil, user(string(row))); err != nil {
+				return drifted{err}
+			}
+		}
+		got := common(ids[0], ids[1])
+		if got == t {
+			return drifted{}
+		}
+		b.drift[g] += t - got
+		near = got
+	}
+	return drifted{fmt.Errorf("no text of tokenizer %s was found that lets prompts share exactly %d tokens; the nearest is %d", b.tok.Name(), t, near)}
 }
 
 // prefix is the text that the rows of a group share, up to token t of the

@@ -11,9 +11,9 @@ import (
 	"tokentape/internal/workload/tokenizer"
 )
 
-// real is the tokenizer of a real model, from the folder that
+// realModel is the tokenizer of a real model, from the folder that
 // scripts/tokenizers.sh fetches, with a template of its own special tokens.
-func real(t testing.TB, model, frame string) *Model {
+func realModel(t testing.TB, model, frame string) *Model {
 	t.Helper()
 	dir := os.Getenv("TOKENTAPE_TOKENIZERS")
 	if dir == "" {
@@ -52,11 +52,11 @@ func TestRealModels(t *testing.T) {
 	for model, frame := range frames {
 		t.Run(model, func(t *testing.T) {
 			t.Parallel()
-			tok := real(t, model, frame)
+			tok := realModel(t, model, frame)
 			for _, from := range []string{"", corpus} {
 				for _, of := range []string{OfContent, OfTemplated} {
 					p := Defaults()
-					p.Requests, p.Input, p.LengthOf, p.From, p.Seed = 20, "uniform:700-1400", of, from, 1
+					p.Requests, p.Input, p.LengthOf, p.From, p.Seed = 8, "uniform:700-1400", of, from, 1
 					mustBuild(t, p, tok)
 					p.Input, p.CacheShare, p.Groups, p.PageSize = "1500", "0.8", 3, 16
 					mustBuild(t, p, tok)
@@ -76,7 +76,7 @@ func TestRealModels(t *testing.T) {
 // One prompt of 131,072 tokens that shares nine tenths with others, finished and
 // counted: a set of 640 takes 640 times as long over the number of processors.
 func BenchmarkRow(b *testing.B) {
-	tok := real(b, "qwen3", frames["qwen3"])
+	tok := realModel(b, "qwen3", frames["qwen3"])
 	p := Defaults()
 	p.Requests, p.Input, p.CacheShare, p.PageSize = 8, "131072", "0.9", 64
 	bl, err := NewBuilder(p, tok)

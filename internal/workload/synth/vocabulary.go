@@ -11,6 +11,7 @@ import (
 type vocabulary struct {
 	head, body []piece // apart, so that no head begins as a body goes on
 	sep        string  // before every piece but the first of a text
+	unit       bool    // every piece is one token
 	reach      []bool  // reach[n]: body pieces can add up to n tokens
 }
 
@@ -90,7 +91,7 @@ func unitPieces(words []string, sep string, count func(string) int, least int) *
 	if len(unit) < least {
 		return nil
 	}
-	v := &vocabulary{sep: sep}
+	v := &vocabulary{sep: sep, unit: true}
 	for i, p := range unit {
 		if i%2 == 0 {
 			v.head = append(v.head, p)
