@@ -27,10 +27,10 @@ func command(t *testing.T, codes string, args ...string) string {
 
 // send sends a whole set, one row after another, and returns the requests on the
 // tape by their rows.
-func send(t *testing.T, srv *simserver.Running, set, out string, n int) map[int64]*tape.Request {
+func send(t *testing.T, srv *simserver.Running, set, out string, n int, more ...string) map[int64]*tape.Request {
 	t.Helper()
-	command(t, "05", "run", "--url", srv.URL, "--dataset", set, "--requests", fmt.Sprint(n), "--concurrency", "1",
-		"--output-tokens", "1", "--no-live", "--out", out, "--name", "set")
+	command(t, "05", append([]string{"run", "--url", srv.URL, "--dataset", set, "--requests", fmt.Sprint(n), "--concurrency", "1",
+		"--output-tokens", "1", "--no-live", "--out", out, "--name", "set"}, more...)...)
 	found, err := filepath.Glob(filepath.Join(out, "set", "*", "tape.jsonl.zst"))
 	if err != nil || len(found) == 0 {
 		t.Fatalf("no tape under %s: %v", out, err)
@@ -71,10 +71,12 @@ func TestExpectedIsObserved(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		args []string
+		api  string
 	}{
-		{"first touches", []string{"--prefix-groups", "3", "--order", "interleaved"}},
-		{"prepared", []string{"--prefix-groups", "3", "--popularity", "zipf:1.1", "--order", "shuffled", "--seeded-by-prepare"}},
-		{"copy", []string{"--kind", "copy", "--output-len", "1"}},
+		{"first touches", []string{"--prefix-groups", "3", "--order", "interleaved"}, "openai-chat"},
+		{"prepared", []string{"--prefix-groups", "3", "--popularity", "zipf:1.1", "--order", "shuffled", "--seeded-by-prepare"}, "openai-chat"},
+		{"copy", []string{"--kind", "copy", "--output-len", "1"}, "openai-chat"},
+		{"without a template", []string{"--chat-template", "none"}, "openai-completions"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -87,10 +89,10 @@ func TestExpectedIsObserved(t *testing.T) {
 			}
 			srv := cachedServer(t, 64)
 			if m.Prepare != nil {
-				send(t, srv, filepath.Join(dir, m.Prepare.File), filepath.Join(dir, "prepare"), m.Prepare.Rows)
+				send(t, srv, filepath.Join(dir, m.Prepare.File), filepath.Join(dir, "prepare"), m.Prepare.Rows, "--api", tt.api)
 			}
 			before := len(srv.Trace())
-			got := send(t, srv, set, filepath.Join(dir, "runs"), 24)
+			got := send(t, srv, set, filepath.Join(dir, "runs"), 24, "--api", tt.api)
 			truth := srv.Trace()[before:]
 			if len(got) != 24 || len(truth) != 24 {
 				t.Fatalf("%d requests on the tape, %d at the server", len(got), len(truth))
