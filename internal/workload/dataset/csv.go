@@ -60,7 +60,7 @@ func cellValue(cell []byte) []byte {
 	if s := string(cell); s == "true" || s == "false" {
 		return cell
 	}
-	if len(cell) > 0 && len(cell) < 40 && (cell[0] == '-' || cell[0] >= '0' && cell[0] <= '9') && json.Valid(cell) {
+	if len(cell) > 0 && len(cell) < 40 && bytes.Trim(cell, "+-.0123456789eE") == nil && json.Valid(cell) {
 		return cell
 	}
 	return appendText(nil, string(cell))

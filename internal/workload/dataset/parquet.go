@@ -3,6 +3,7 @@ package dataset
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +38,12 @@ func parquetLines(f *os.File, size int64, to io.Writer) (err error) {
 			err = damaged(fmt.Sprint(p))
 		}
 	}()
+	// The library believes the length of the footer, and makes room for it.
+	var end [8]byte
+	if _, err := f.ReadAt(end[:], max(size-8, 0)); err != nil || string(end[4:]) != "PAR1" ||
+		int64(binary.LittleEndian.Uint32(end[:])) > size-8 {
+		return damaged("its end is not that of a parquet file")
+	}
 	p, err := parquet.OpenFile(f, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return damaged(err.Error())
