@@ -22,6 +22,7 @@ type notes struct {
 	output, least, most     int64
 	messages, ownSystem     int64
 	ids, whole, still, mute int64 // prompts of ids; bodies, of these not streamed, streamed without usage
+	made                    int64 // prompts that are made up
 	extra                   map[string]int64
 	left                    map[string]int64 // rows left out, by reason
 	badRows                 int64
@@ -113,6 +114,13 @@ func (n *notes) reasons(bad int64) string {
 	return strings.Join(parts, ", ")
 }
 
+func count(n int64, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
 func (n *notes) bad(err error) {
 	if n.badRows++; n.first == nil {
 		n.first = err
@@ -148,6 +156,8 @@ func (n *notes) add(item workload.Item, system string) {
 		n.ids++
 	case item.Prompt == "":
 		n.messages++
+	case item.InputLen > 0:
+		n.made++
 	}
 	for name := range item.Extra {
 		n.extra[name]++
@@ -192,14 +202,14 @@ func (n *notes) compare(item workload.Item) {
 func (n *notes) end(s *Source) {
 	rows := s.picked.n
 	if bad, first := s.file.Bad(); bad+n.badRows > 0 {
-		n.say("%d of %d rows were left out since they cannot be read or asked (bad=%d); the first: %v", bad+n.badRows, s.file.Len()+bad, bad+n.badRows, cmp.Or(first, n.first))
+		n.say("%d of %s left out since they cannot be read or asked (bad=%d); the first: %v", bad+n.badRows, count(s.file.Len()+bad, "row was", "rows were"), bad+n.badRows, cmp.Or(first, n.first))
 	}
 	if len(n.left) > 0 {
 		var sum int64
 		for _, c := range n.left {
 			sum += c
 		}
-		n.say("%d rows were left out since they ask nothing: %s", sum, n.reasons(0))
+		n.say("%s left out since they ask nothing: %s", count(sum, "row was", "rows were"), n.reasons(0))
 	}
 	if left := s.file.Len() - rows; len(s.w.Dataset.Filter) > 0 || s.w.Dataset.Skip > 0 || s.w.Dataset.Limit > 0 && left > 0 {
 		n.say("%d of %d dataset rows are used, as filter, skip and limit say", rows, s.file.Len())
@@ -209,6 +219,9 @@ func (n *notes) end(s *Source) {
 	}
 	if n.messages > 0 && s.name == "" {
 		n.say("%d of %d dataset rows have no question; their messages are sent as they are", n.messages, rows)
+	}
+	if n.made > 0 {
+		n.say("%s made up of common words, one token each in most vocabularies (seeds.run %d); the server's counts say what it came to", count(n.made, "prompt is", "prompts are"), s.seed)
 	}
 	if n.ids > 0 {
 		n.say("%d of %d prompts are sent as token ids", n.ids, rows)

@@ -4,8 +4,8 @@ import "strings"
 
 // Prompts of traces are made of common English words, one for each token: most
 // vocabularies hold each of these as one token together with the space before
-// it. How long they are to the model, its server's counts say; exact lengths
-// need its tokenizer.
+// it; TestWordsAreTokens says which were tried. How long a prompt is to another
+// model, its server's counts say.
 
 // block is the number of tokens that one hash id of a Mooncake trace stands for.
 const block = 512

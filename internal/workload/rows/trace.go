@@ -105,7 +105,7 @@ func (s *Source) unit(least stamp, fractions bool) (name, why string, err error)
 		name string
 		from int64
 	}{{"s", 1e9}, {"ms", 1e12}, {"us", 1e15}, {"ns", 1e18}} {
-		if least.whole >= u.from && least.whole/4 < u.from*103/100 {
+		if least.whole >= u.from && least.whole/4 < u.from/100*103 {
 			return u.name, "they count from 1970", nil
 		}
 	}
@@ -160,7 +160,7 @@ func (s *Source) sort(stamps []stamp) error {
 		slices.SortStableFunc(by, func(a, b int64) int { return stamps[a].compare(stamps[b]) })
 		s.picked.order(by)
 		slices.SortFunc(stamps, stamp.compare)
-		n.say("%d of %d rows were out of order; they are sorted by time", late, len(stamps))
+		n.say("%d of %s out of order; they are sorted by time", late, count(int64(len(stamps)), "row was", "rows were"))
 	}
 	s.times = make([]int64, len(stamps))
 	for i, at := range stamps {
