@@ -47,7 +47,7 @@ func (c *columns) fields(raw []byte) (object.Object, error) {
 		b = append(b, ',')
 		b = append(b, c.names[i]...)
 		b = append(b, ':')
-		b = append(b, cellValue(cell)...)
+		b = appendCell(b, cell)
 	}
 	if len(b) == 0 {
 		return object.Object("{}"), nil
@@ -56,14 +56,15 @@ func (c *columns) fields(raw []byte) (object.Object, error) {
 	return object.Object(append(b, '}')), nil
 }
 
-func cellValue(cell []byte) []byte {
+// appendCell appends the value of a cell.
+func appendCell(b, cell []byte) []byte {
 	if s := string(cell); s == "true" || s == "false" {
-		return cell
+		return append(b, cell...)
 	}
 	if len(cell) > 0 && len(cell) < 40 && bytes.Trim(cell, "+-.0123456789eE") == nil && json.Valid(cell) {
-		return cell
+		return append(b, cell...)
 	}
-	return appendText(nil, string(cell))
+	return appendText(b, string(cell))
 }
 
 func (c *columns) scan(r *source, add func(int64, int, []byte), bad func(error) error) error {

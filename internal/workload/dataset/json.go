@@ -120,38 +120,72 @@ func (a *array) next() (byte, error) {
 // until the next call.
 func (a *array) element(c byte) ([]byte, error) {
 	a.buf = append(a.buf[:0], c)
-	depth, quoted, escaped := 0, false, false
+	if c != '{' && c != '[' && c != '"' {
+		for { // no row, whatever it is
+			next, err := a.r.Peek(1)
+			if err != nil || bytes.IndexByte([]byte(" \t\r\n,]"), next[0]) >= 0 {
+				return a.buf, nil
+			}
+			c, _ := a.next()
+			a.buf = append(a.buf, c)
+		}
+	}
+	depth, quoted, escaped := 1, c == '"', false
+	if quoted {
+		depth = 0
+	}
 	for {
-		switch {
-		case escaped:
-			escaped = false
-		case quoted && c == '\\':
-			escaped = true
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			depth--
-		}
-		if depth == 0 && !quoted {
-			if c == '}' || c == ']' || c == '"' {
-				return a.buf, nil
-			}
-			if next, _ := a.r.Peek(1); len(next) == 0 || bytes.IndexByte([]byte(" \t\r\n,]"), next[0]) >= 0 {
-				return a.buf, nil
-			}
-		}
-		if len(a.buf) > a.most {
-			return nil, a.fail("an element is one row", "the element is longer than %d MB", a.most>>20)
-		}
-		var err error
-		if c, err = a.next(); errors.Is(err, io.EOF) {
+		if _, err := a.r.Peek(1); errors.Is(err, io.EOF) {
 			return nil, a.fail("get it again, it is cut short", "the file ends within its array")
 		} else if err != nil {
 			return nil, err
 		}
-		a.buf = append(a.buf, c)
+		part, _ := a.r.Peek(a.r.Buffered())
+		n, done := 0, false
+		for n < len(part) && !done {
+			c := part[n]
+			n++
+			switch {
+			case escaped:
+				escaped = false
+			case quoted && c == '\\':
+				escaped = true
+			case c == '"':
+				quoted = !quoted
+				done = !quoted && depth == 0
+			case quoted:
+			case c == '{' || c == '[':
+				depth++
+			case c == '}' || c == ']':
+				depth--
+				done = depth == 0
+			}
+		}
+		a.pass(part[:n])
+		a.buf = append(a.buf, part[:n]...)
+		if _, err := a.r.Discard(n); err != nil || done {
+			return a.buf, err
+		}
+		if len(a.buf) > a.most {
+			return nil, a.fail("an element is one row", "the element is longer than %d MB", a.most>>20)
+		}
 	}
+}
+
+// pass moves the place over bytes that were read.
+func (a *array) pass(part []byte) {
+	a.offset += int64(len(part))
+	if a.wrap {
+		a.line, a.column, a.wrap = a.line+1, 0, false
+	}
+	if i := bytes.LastIndexByte(part[:len(part)-1], '\n'); i >= 0 {
+		a.line += bytes.Count(part[:i+1], []byte("\n"))
+		a.column, part = 0, part[i+1:]
+	}
+	for _, c := range part {
+		if c&0xC0 != 0x80 { // not the rest of a character
+			a.column++
+		}
+	}
+	a.wrap = part[len(part)-1] == '\n'
 }

@@ -310,11 +310,3 @@ func decimal(b []byte, digits string, scale int) []byte {
 	}
 	return b
 }
-
-func appendText(b []byte, s string) []byte {
-	var c bytes.Buffer
-	e := json.NewEncoder(&c)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always encodes
-	return append(b, bytes.TrimSuffix(c.Bytes(), []byte("\n"))...)
-}
