@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
+	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +16,15 @@ import (
 func TestStrictNames(t *testing.T) {
 	if diff := cmp.Diff(analysis.CheckNames(), spec.CheckNames); diff != "" {
 		t.Errorf("analysis.CheckNames and spec.CheckNames differ (-analysis +spec):\n%s", diff)
+	}
+	doc, err := os.ReadFile("../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range analysis.CheckNames() {
+		if !bytes.Contains(doc, []byte("| `"+name+"` |")) {
+			t.Errorf("docs/metrics.md has no row for the check %s", name)
+		}
 	}
 }
 
