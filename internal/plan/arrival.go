@@ -34,6 +34,8 @@ type schedule struct {
 func newSchedule(q Params) *schedule {
 	s := &schedule{gap: arrivals[q.Arrivals](q, newRNG(q.ArrivalSeed, "arrivals")), scale: 1}
 	switch {
+	case len(q.Stages) > 0:
+		s.curve = stageCurve(q.Stages)
 	case q.RampShape != "":
 		s.curve = rampCurve(q)
 	case q.Arrivals == "constant":

@@ -61,6 +61,15 @@ func (r Row) append(b []byte) []byte {
 	if r.Stripe != 0 {
 		b = strconv.AppendInt(append(b, `,"stripe":`...), int64(r.Stripe), 10)
 	}
+	if r.Session != 0 {
+		b = strconv.AppendInt(append(b, `,"session":`...), r.Session, 10)
+	}
+	if r.Turn != 0 {
+		b = strconv.AppendInt(append(b, `,"turn":`...), int64(r.Turn), 10)
+	}
+	if r.Think != 0 {
+		b = strconv.AppendInt(append(b, `,"think":`...), r.Think, 10)
+	}
 	return append(b, "}\n"...)
 }
 
@@ -157,7 +166,7 @@ func readHeader(line []byte) (header, error) {
 
 // newFromHeader makes the plan without its rows; a generator whole.
 func newFromHeader(h header) (*Plan, error) {
-	generator := h.Load.Rate == 0 && h.Load.Requests == 0
+	generator := h.Load.generator()
 	switch {
 	case h.Kind != KindRows && h.Kind != KindGenerator:
 		return nil, fmt.Errorf("kind %q is neither %s nor %s", h.Kind, KindRows, KindGenerator)
@@ -171,7 +180,7 @@ func newFromHeader(h header) (*Plan, error) {
 	var p *Plan
 	var err error
 	if generator {
-		p, err = fromParams(h.Load)
+		p, err = fromParams(h.Load, Data{})
 	} else if err = h.Load.check(); err == nil {
 		// Not all at once: the header may claim what the file does not hold.
 		p = &Plan{Kind: KindRows, Params: h.Load, order: newOrder(h.Load), rows: make([]row, 0, min(h.Rows, 1<<20))}
@@ -200,20 +209,42 @@ func (p *Plan) add(r Row) error {
 		return fmt.Errorf("output %d is negative", r.Output)
 	case r.Stripe < 0 || r.Stripe > 1<<20:
 		return fmt.Errorf("stripe %d is not between 0 and %d", r.Stripe, 1<<20)
-	case p.Params.Rate == 0 && r.Due != NoDue:
+	case p.Params.Sessions != (r.Session > 0):
+		return fmt.Errorf("session is %d, which does not fit the load", r.Session)
+	case r.Turn > 0 && r.Due != NoDue:
+		return fmt.Errorf("due is %d, but turn %d is due after the answer to the one before (%d)", r.Due, r.Turn, NoDue)
+	case r.Turn > 0:
+	case !p.Params.Open() && r.Due != NoDue:
 		return fmt.Errorf("due is %d, but rows of a closed loop have no due time (%d)", r.Due, NoDue)
-	case p.Params.Rate > 0 && (r.Due < 0 || r.Due > maxDue):
+	case p.Params.Open() && (r.Due < 0 || r.Due > maxDue):
 		return fmt.Errorf("due is %d ns, which is not between 0 and 100 years", r.Due)
 	case n == 0 && r.Due > 0:
 		return fmt.Errorf("due is %d, but the first row is due at 0", r.Due)
-	case n > 0 && r.Due < p.rows[n-1].due:
-		return fmt.Errorf("due %d is before the row above (%d)", r.Due, p.rows[n-1].due)
+	case r.Due < p.lastDue():
+		return fmt.Errorf("due %d is before the row above (%d)", r.Due, p.lastDue())
+	}
+	if p.Params.Sessions {
+		if err := p.addTalk(r); err != nil {
+			return err
+		}
+	} else if r.Turn != 0 || r.Think != 0 {
+		return fmt.Errorf("turn %d and think %d stand in no session", r.Turn, r.Think)
 	}
 	if warm {
 		p.warmup++
 	}
 	p.rows = append(p.rows, row{due: r.Due, item: r.Item, output: r.Output, stripe: int32(r.Stripe), warmup: warm})
 	return nil
+}
+
+// lastDue is the due time of the last row that has one, at least NoDue.
+func (p *Plan) lastDue() int64 {
+	for i := len(p.rows) - 1; i >= 0; i-- {
+		if d := p.rows[i].due; d != NoDue || p.talks == nil || p.talks[i].turn == 0 {
+			return d
+		}
+	}
+	return NoDue
 }
 
 // strict decodes one line into v: an object, no unknown field, nothing after it,

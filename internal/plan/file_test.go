@@ -33,9 +33,27 @@ func TestGolden(t *testing.T) {
 		"gamma_smooth":        {Requests: 8, Rate: 6, Arrivals: "gamma", Burstiness: 9},
 		"ramp_linear":         {Requests: 8, Rate: 5, Arrivals: "constant", Ramp: ramp("linear")},
 		"ramp_exponential":    {Requests: 8, Rate: 5, Arrivals: "poisson", Ramp: ramp("exponential")},
+		"stages_rate":         {Arrivals: "constant", Stages: []spec.Stage{{Rate: 2, Duration: dur(2 * time.Second)}, {Rate: 0.5, Duration: dur(4 * time.Second)}, {Rate: 4, Duration: dur(time.Second)}}},
+		"stages_poisson":      {Arrivals: "poisson", Warmup: 1, Stages: []spec.Stage{{Rate: 2, Duration: dur(2 * time.Second)}, {Rate: 0.5, Duration: dur(4 * time.Second)}}},
+		"stages_concurrency":  {Stages: []spec.Stage{{Concurrency: 2, Duration: dur(time.Second)}, {Concurrency: 5, Duration: dur(time.Second)}}},
+		"stagger":             {Requests: 4, Concurrency: 3, Stagger: dur(100 * time.Millisecond)},
+		"replay":              {Arrivals: "replay", Warmup: 1},
+		"replay_window":       {Arrivals: "replay", Replay: spec.Replay{Scale: 0.5, From: dur(2 * time.Second), To: dur(9 * time.Second)}},
+		"sessions":            {Sessions: 3, SessionConcurrency: 2, Warmup: 1, Think: spec.Think{Kind: "exponential", Mean: dur(2 * time.Second)}},
+		"sessions_open":       {Sessions: 3, Rate: 0.5, Arrivals: "poisson", Think: spec.Think{Kind: "uniform", Mean: dur(2 * time.Second)}},
 	}
 	for name, load := range tests {
-		p, err := Make(load, 32, 12, RepeatNone, OrderShuffle, spec.Seeds{Run: 1})
+		data, order := Data{Rows: 12}, OrderShuffle
+		if strings.HasPrefix(name, "sessions") {
+			data.Turns = []int32{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}
+		}
+		if load.Arrivals == replay {
+			order = OrderFile
+			for i := range int64(12) {
+				data.Times = append(data.Times, i*i*sec/10)
+			}
+		}
+		p, err := MakeOf(load, 32, data, RepeatNone, order, spec.Seeds{Run: 1})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -42,6 +42,61 @@ type Params struct {
 	Repeat       string  `json:"repeat"`
 	Order        string  `json:"order"`
 	OrderSeed    int64   `json:"order_seed,omitempty"`
+
+	Stages  []Stage `json:"stages,omitempty"`     // all of one kind; Duration is their sum
+	Stagger int64   `json:"stagger_ns,omitempty"` // between the openings of two slots
+	Replay  *Replay `json:"replay,omitempty"`     // with Arrivals "replay"
+
+	// Sessions: rows of the dataset are conversations, whose turns are rows of the
+	// plan. Requests, Warmup and Rate then count sessions.
+	Sessions           bool   `json:"sessions,omitempty"`
+	SessionConcurrency int64  `json:"session_concurrency,omitempty"` // 0: no cap
+	Think              string `json:"think,omitempty"`
+	ThinkMean          int64  `json:"think_mean_ns,omitempty"`
+	ThinkSeed          int64  `json:"think_seed,omitempty"`
+}
+
+// Stage is a step of the load: a rate, or a number of slots, for a while.
+type Stage struct {
+	Rate        float64 `json:"rate,omitempty"`
+	Concurrency int64   `json:"concurrency,omitempty"`
+	Duration    int64   `json:"duration_ns"`
+}
+
+// Replay is the part of a trace that is sent: rows whose time is From or later
+// and before To (0: no end), with times stretched by Scale.
+type Replay struct {
+	Scale float64 `json:"scale"`
+	From  int64   `json:"from_ns,omitempty"`
+	To    int64   `json:"to_ns,omitempty"`
+}
+
+// replay is the value of load.arrivals that takes times from the rows.
+const replay = "replay"
+
+// Open reports whether rows have due times.
+func (q Params) Open() bool {
+	return q.Rate > 0 || q.Arrivals == replay || len(q.Stages) > 0 && q.Stages[0].Rate > 0
+}
+
+// generator reports whether rows are drawn while the plan runs.
+func (q Params) generator() bool { return !q.Open() && q.Requests == 0 && !q.Sessions }
+
+// slots is the number of places of a closed loop: for requests, or for sessions.
+func (q Params) slots() int64 {
+	if q.Sessions {
+		return q.SessionConcurrency
+	}
+	return q.Concurrency
+}
+
+// Data is what a plan needs to know of the rows.
+type Data struct {
+	Rows int64
+	// Turns is the number of turns of each row; with sessions only.
+	Turns []int32
+	// Times are those of the rows in ns after the first, ascending; nil: none.
+	Times []int64
 }
 
 // Make plans the rows.
@@ -59,11 +114,44 @@ type Params struct {
 //
 // The error is a spec.Issue with the field and what mends it.
 func Make(load spec.Load, output int64, dataRows int64, repeat, order string, seeds spec.Seeds) (*Plan, error) {
+	return MakeOf(load, output, Data{Rows: dataRows}, repeat, order, seeds)
+}
+
+// MakeOf is Make over rows that have times, or turns: Data.Turns makes a plan of
+// sessions. In it a row of the dataset is a session and each of its turns a row of
+// the plan; N and W count sessions. With load.arrivals replay, rows are those of
+// the window in the order of their times, the first W of them warm-up.
+func MakeOf(load spec.Load, output int64, data Data, repeat, order string, seeds spec.Seeds) (*Plan, error) {
 	q := Params{
 		Requests: load.Requests, Concurrency: load.Concurrency, Duration: int64(load.Duration),
-		Warmup: load.Warmup, Output: output, DataRows: dataRows, Repeat: repeat, Order: order,
+		Warmup: load.Warmup, Output: output, DataRows: data.Rows, Repeat: repeat, Order: order,
+		Stagger: int64(load.Stagger),
 	}
-	if q.Requests == 0 && q.Duration == 0 {
+	if load.Arrivals == replay {
+		q.Arrivals = replay
+		q.Replay = &Replay{Scale: load.Replay.Scale, From: int64(load.Replay.From), To: int64(load.Replay.To)}
+		if q.Replay.Scale == 0 {
+			q.Replay.Scale = 1
+		}
+	}
+	if len(load.Stages) > 0 {
+		q.Duration, q.Stagger = 0, 0
+		for _, s := range load.Stages {
+			q.Stages = append(q.Stages, Stage{s.Rate, s.Concurrency, int64(s.Duration)})
+			q.Duration += int64(s.Duration)
+		}
+	}
+	if data.Turns != nil {
+		q.sessions(load, seeds)
+	}
+	for _, s := range q.Stages {
+		if q.Sessions {
+			q.SessionConcurrency = max(q.SessionConcurrency, s.Concurrency)
+		} else {
+			q.Concurrency = max(q.Concurrency, s.Concurrency)
+		}
+	}
+	if q.Requests == 0 && q.Duration == 0 && q.Arrivals != replay {
 		q.Requests = 1
 	}
 	if q.Repeat == "" {
@@ -78,7 +166,7 @@ func Make(load spec.Load, output int64, dataRows int64, repeat, order string, se
 			q.OrderSeed = *seeds.Order
 		}
 	}
-	if load.Rate != 0 {
+	if q.Open() && q.Arrivals != replay || load.Rate != 0 {
 		q.Rate, q.Arrivals, q.Conditioned = load.Rate, load.Arrivals, load.Conditioned
 		if q.Arrivals == "" {
 			q.Arrivals = "constant"
@@ -99,15 +187,21 @@ func Make(load spec.Load, output int64, dataRows int64, repeat, order string, se
 			q.RampFrom = 1
 		}
 	}
-	return fromParams(q)
+	return fromParams(q, data)
 }
 
-func fromParams(q Params) (*Plan, error) {
+func fromParams(q Params, data Data) (*Plan, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
 	p := &Plan{Kind: KindRows, Params: q, warmup: q.Warmup, order: newOrder(q)}
-	if q.Rate == 0 && q.Requests == 0 {
+	if q.Arrivals == replay {
+		if err := p.replay(data.Times); err != nil {
+			return nil, err
+		}
+		return p, p.talkOver(data.Turns)
+	}
+	if q.generator() {
 		p.Kind = KindGenerator
 		if q.Repeat == RepeatNone && q.DataRows <= q.Warmup {
 			return nil, fewRows("load.warmup", "%d warm-up rows and at least one measured row need more dataset rows than the %d there are", q.Warmup, q.DataRows)
@@ -120,7 +214,7 @@ func fromParams(q Params) (*Plan, error) {
 	if need := int64(len(p.rows)); q.Repeat == RepeatNone && need > q.DataRows {
 		return nil, fewRows(q.bound(), "%d measured and %d warm-up requests need %d dataset rows, the dataset has %d", need-q.Warmup, q.Warmup, need, q.DataRows)
 	}
-	return p, nil
+	return p, p.talkOver(data.Turns)
 }
 
 func fewRows(field, format string, args ...any) error {
@@ -133,8 +227,13 @@ func issue(field, hint, format string, args ...any) error {
 
 // bound is the field that says how many rows there are.
 func (q Params) bound() string {
-	if q.Requests > 0 {
+	switch {
+	case q.Requests > 0 && q.Sessions:
+		return "load.sessions"
+	case q.Requests > 0:
 		return "load.requests"
+	case len(q.Stages) > 0:
+		return "load.stages"
 	}
 	return "load.duration"
 }
@@ -147,9 +246,13 @@ func (p *Plan) fill() error {
 		total = q.Requests + q.Warmup
 	}
 	capacity := total
-	if q.Rate > 0 && q.Duration > 0 {
+	if q.Open() && q.Duration > 0 {
 		// The rate never exceeds q.Rate, so this is the most that is expected.
-		if most := q.Rate*float64(q.Duration)/1e9 + 1; most < float64(capacity) {
+		most := q.Rate*float64(q.Duration)/1e9 + 1
+		for _, s := range q.Stages {
+			most += s.Rate * float64(s.Duration) / 1e9
+		}
+		if most < float64(capacity) {
 			capacity = int64(most)
 		}
 	}
@@ -157,7 +260,7 @@ func (p *Plan) fill() error {
 		return tooMany(q, capacity)
 	}
 	var sched *schedule
-	if q.Rate > 0 {
+	if q.Open() {
 		sched = newSchedule(q)
 	}
 	p.rows = make([]row, 0, capacity)
@@ -176,11 +279,10 @@ func (p *Plan) fill() error {
 		}
 		p.rows = append(p.rows, row{due: due, output: q.Output, warmup: i < q.Warmup})
 	}
-	n := int64(len(p.rows)) - q.Warmup
-	if n < 1 {
-		return issue("load.warmup", "ask for fewer warm-ups or a longer duration",
-			"all %d requests that are due within load.duration %s are warm-ups, none would be measured", len(p.rows), seconds(q.Duration))
+	if err := p.someMeasured(); err != nil {
+		return err
 	}
+	n := int64(len(p.rows)) - q.Warmup
 	for i := range p.rows {
 		at := int64(i) - q.Warmup
 		if at < 0 {
@@ -189,6 +291,14 @@ func (p *Plan) fill() error {
 		p.rows[i].item = p.order.item(at % q.DataRows)
 	}
 	return nil
+}
+
+func (p *Plan) someMeasured() error {
+	if int64(len(p.rows)) > p.warmup {
+		return nil
+	}
+	return issue("load.warmup", "ask for fewer warm-ups or a longer duration",
+		"all %d requests that are due within %s %s are warm-ups, none would be measured", len(p.rows), p.Params.bound(), seconds(p.Params.Duration))
 }
 
 func tooMany(q Params, n int64) error {
@@ -243,14 +353,31 @@ func (q Params) check() error {
 		return bad("load.duration", "%s is negative", seconds(q.Duration))
 	case q.Output < 0:
 		return bad("workload.output_tokens", "%d is negative", q.Output)
-	case q.Requests == 0 && q.Duration == 0:
+	case q.Requests == 0 && q.Duration == 0 && q.Arrivals != replay:
 		return bad("load.requests", "neither requests nor duration is given, so the plan has no end")
 	case !finite(q.Rate) || q.Rate < 0:
 		return bad("load.rate", "%v is not a positive number of requests per second", q.Rate)
-	case q.Rate == 0 && q.Concurrency == 0:
+	case q.Sessions && !q.Open() && q.Requests == 0:
+		return bad("load.sessions", "a closed loop of sessions needs to know how many")
+	case q.Sessions && !q.Open() && q.SessionConcurrency == 0:
+		return bad("load.session_concurrency", "0 means no cap, which needs load.rate; set one of the two")
+	case q.SessionConcurrency < 0 || q.SessionConcurrency > MaxRows:
+		return bad("load.session_concurrency", "%d is not between 0 and %d", q.SessionConcurrency, MaxRows)
+	case q.Stagger < 0:
+		return bad("load.stagger", "%s is negative", seconds(q.Stagger))
+	case !q.Sessions && !q.Open() && q.Concurrency == 0:
 		return bad("load.concurrency", "0 means no cap, which needs load.rate; set one of the two")
 	}
-	if q.Rate > 0 {
+	if err := q.checkStages(); err != nil {
+		return err
+	}
+	if err := q.checkSessions(); err != nil {
+		return err
+	}
+	if q.Arrivals == replay {
+		return q.checkReplay()
+	}
+	if q.Open() {
 		if _, ok := arrivals[q.Arrivals]; !ok {
 			return bad("load.arrivals", "%q is not known; there are %s", q.Arrivals, strings.Join(arrivalNames(), ", "))
 		}
@@ -275,7 +402,10 @@ func (q Params) checkRamp() error {
 	}
 	to, field := q.Rate, "load.rate"
 	if q.Rate == 0 {
-		to, field = float64(q.Concurrency), "load.concurrency"
+		to, field = float64(q.slots()), "load.concurrency"
+		if q.Sessions {
+			field = "load.session_concurrency"
+		}
 	}
 	switch {
 	case q.RampShape != "linear" && q.RampShape != "exponential":

@@ -20,6 +20,13 @@ type Row struct {
 	Output int64      `json:"output,omitempty"`
 	Phase  tape.Phase `json:"phase"`
 	Stripe int        `json:"stripe,omitempty"`
+
+	// Session is the number of the session that the row belongs to, from 1; 0: none.
+	// Turn counts from 0; a turn after the first has no due time of its own, but is
+	// due Think ns after the answer to the one before.
+	Session int64 `json:"session,omitempty"`
+	Turn    int   `json:"turn,omitempty"`
+	Think   int64 `json:"think,omitempty"`
 }
 
 // Kinds of plan.
@@ -39,6 +46,7 @@ type Plan struct {
 	DatasetSHA256 string
 
 	rows   []row
+	talks  []talk // beside rows; nil without sessions
 	warmup int64
 	order  order
 	tail   *tail
@@ -67,6 +75,10 @@ func (p *Plan) At(i int64) (r Row, ok bool) {
 	r = Row{Seq: i, Due: c.due, Item: c.item, Output: c.output, Phase: tape.PhaseMeasure, Stripe: int(c.stripe)}
 	if c.warmup {
 		r.Phase = tape.PhaseWarmup
+	}
+	if p.talks != nil {
+		t := p.talks[i]
+		r.Session, r.Turn, r.Think = t.session, t.turn, t.think
 	}
 	return r, true
 }
@@ -98,7 +110,10 @@ func (p *Plan) Repeats() int64 {
 	}
 	seen := make([]uint64, p.Params.DataRows/64+1)
 	var n int64
-	for _, r := range p.rows {
+	for i, r := range p.rows {
+		if p.talks != nil && p.talks[i].turn > 0 {
+			continue
+		}
 		word, bit := &seen[r.item/64], uint64(1)<<(r.item%64)
 		if *word&bit != 0 {
 			n++
@@ -117,15 +132,45 @@ func (p *Plan) String() string {
 	} else {
 		b.WriteString(count(n, "request"))
 	}
-	if q.Rate > 0 {
-		fmt.Fprintf(&b, " at %s/s (%s", number(q.Rate), q.Arrivals)
+	if q.Sessions {
+		measured := p.Sessions()
+		if p.warmup > 0 {
+			measured -= p.talks[p.warmup-1].session
+		}
+		fmt.Fprintf(&b, " in %s", count(measured, "session"))
+		if q.ThinkMean > 0 {
+			fmt.Fprintf(&b, " (think time %s, %s in the mean", q.Think, seconds(q.ThinkMean))
+			if q.Think != thinkFixed {
+				fmt.Fprintf(&b, ", seed %d", q.ThinkSeed)
+			}
+			b.WriteString(")")
+		}
+		if q.SessionConcurrency > 0 && q.Open() {
+			fmt.Fprintf(&b, ", at most %d open", q.SessionConcurrency)
+		}
+	}
+	if q.Open() {
+		switch {
+		case q.Arrivals == replay:
+			fmt.Fprintf(&b, " at the times of the trace (from %s", seconds(q.Replay.From))
+			if q.Replay.To > 0 {
+				fmt.Fprintf(&b, " to %s", seconds(q.Replay.To))
+			}
+			if q.Replay.Scale != 1 {
+				fmt.Fprintf(&b, ", time × %s", number(q.Replay.Scale))
+			}
+		case len(q.Stages) > 0:
+			fmt.Fprintf(&b, " at %s (%s", stagesText(q.Stages), q.Arrivals)
+		default:
+			fmt.Fprintf(&b, " at %s/s (%s", number(q.Rate), q.Arrivals)
+		}
 		if q.Arrivals == "gamma" {
 			fmt.Fprintf(&b, ", burstiness %s", number(q.Burstiness))
 		}
 		if q.Conditioned {
 			b.WriteString(", conditioned")
 		}
-		if q.Arrivals != "constant" {
+		if q.Arrivals != "constant" && q.Arrivals != replay {
 			fmt.Fprintf(&b, ", seed %d", q.ArrivalSeed)
 		}
 		b.WriteString(")")
@@ -137,9 +182,23 @@ func (p *Plan) String() string {
 		} else {
 			b.WriteString(", no cap on requests in flight")
 		}
-		fmt.Fprintf(&b, ", over %s", seconds(p.rows[len(p.rows)-1].due-p.rows[p.warmup].due))
+		last := len(p.rows) - 1
+		for p.rows[last].due == NoDue {
+			last--
+		}
+		fmt.Fprintf(&b, ", over %s", seconds(p.rows[last].due-p.rows[p.warmup].due))
 	} else {
-		fmt.Fprintf(&b, ", closed loop with %d in flight", q.Concurrency)
+		switch {
+		case len(q.Stages) > 0:
+			fmt.Fprintf(&b, ", closed loop with %s in flight", stagesText(q.Stages))
+		case q.Sessions:
+			fmt.Fprintf(&b, ", closed loop with %s open", count(q.SessionConcurrency, "session"))
+		default:
+			fmt.Fprintf(&b, ", closed loop with %d in flight", q.Concurrency)
+		}
+		if q.Stagger > 0 {
+			fmt.Fprintf(&b, " (one more every %s)", seconds(q.Stagger))
+		}
 		if q.RampShape != "" {
 			fmt.Fprintf(&b, " (%s ramp from %s over %s)", q.RampShape, number(q.RampFrom), seconds(q.RampDuration))
 		}
@@ -155,6 +214,23 @@ func (p *Plan) String() string {
 		fmt.Fprintf(&b, "; %d of %d repeat a dataset row", k, len(p.rows))
 	}
 	return b.String()
+}
+
+// stagesText is at most six stages in words.
+func stagesText(stages []Stage) string {
+	var parts []string
+	for i, s := range stages {
+		if i == 6 {
+			parts = append(parts, fmt.Sprintf("… %d stages", len(stages)))
+			break
+		}
+		what := number(s.Rate) + "/s"
+		if s.Concurrency > 0 {
+			what = strconv.FormatInt(s.Concurrency, 10)
+		}
+		parts = append(parts, what+" for "+seconds(s.Duration))
+	}
+	return strings.Join(parts, ", then ")
 }
 
 func count(n int64, what string) string {

@@ -309,6 +309,177 @@ func genLoad(t *rapid.T) spec.Load {
 	return l
 }
 
+// Whatever the load of sessions: turns of one session stand together and in
+// order, only the first has a due time, and the plan reads back as it was.
+func TestSessionProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		turns := rapid.SliceOfN(rapid.Int32Range(1, 6), 1, 30).Draw(t, "turns")
+		l := spec.Load{
+			Sessions: rapid.Int64Range(1, 40).Draw(t, "n"), Warmup: rapid.Int64Range(0, 5).Draw(t, "w"),
+			SessionConcurrency: rapid.Int64Range(1, 9).Draw(t, "c"),
+			Think: spec.Think{Kind: rapid.SampledFrom([]string{"fixed", "uniform", "exponential"}).Draw(t, "kind"),
+				Mean: dur(time.Duration(rapid.Int64Range(0, 9e9).Draw(t, "mean")))},
+		}
+		if rapid.Bool().Draw(t, "open") {
+			l.Rate, l.Arrivals = 3, rapid.SampledFrom([]string{"constant", "poisson"}).Draw(t, "arrivals")
+		}
+		p, err := MakeOf(l, 8, Data{Rows: int64(len(turns)), Turns: turns}, RepeatCycle, OrderShuffle, spec.Seeds{Run: rapid.Int64().Draw(t, "seed")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last Row
+		var warm, due int64
+		for i, r := range rowsOf(p, p.Rows()) {
+			switch {
+			case r.Turn == 0 && (r.Session != last.Session+1 || i > 0 && last.Turn+1 != int(turns[last.Item])):
+				t.Fatalf("row %d: %+v after %+v", i, r, last)
+			case r.Turn > 0 && (r.Session != last.Session || r.Turn != last.Turn+1 || r.Item != last.Item || r.Phase != last.Phase || r.Due != NoDue):
+				t.Fatalf("row %d: %+v after %+v", i, r, last)
+			case r.Turn == 0 && (r.Think != 0 || (r.Due == NoDue) != (l.Rate == 0) || r.Due != NoDue && r.Due < due):
+				t.Fatalf("row %d: %+v", i, r)
+			case l.Think.Kind == "fixed" && r.Turn > 0 && r.Think != int64(l.Think.Mean), l.Think.Kind == "uniform" && r.Think > 2*int64(l.Think.Mean):
+				t.Fatalf("row %d: %+v", i, r)
+			}
+			if r.Turn == 0 && r.Due != NoDue {
+				due = r.Due
+			}
+			if r.Phase == tape.PhaseWarmup {
+				warm++
+				if r.Session > l.Warmup {
+					t.Fatalf("row %d: session %d is no warm-up", i, r.Session)
+				}
+			}
+			last = r
+		}
+		if p.Sessions() != l.Sessions+l.Warmup || p.Warmup() != warm || p.Planned() != p.Rows()-warm || p.TailRows() != 0 {
+			t.Fatalf("%d sessions, %d warm-up rows of %d, %d planned", p.Sessions(), p.Warmup(), warm, p.Planned())
+		}
+		var saved bytes.Buffer
+		if err := p.Write(&saved); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Read(bytes.NewReader(saved.Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.SHA256() != p.SHA256() || got.String() != p.String() || got.Warmup() != warm || got.Sessions() != p.Sessions() {
+			t.Fatalf("read back differently:\n%s\n%s", p, got)
+		}
+	})
+}
+
+// Think times have the mean that was asked, and a seed of their own.
+func TestThinkTimes(t *testing.T) {
+	one, two := int64(1), int64(2)
+	make := func(kind string, think *int64) []Row {
+		p, err := MakeOf(spec.Load{Sessions: 1000, SessionConcurrency: 1, Think: spec.Think{Kind: kind, Mean: dur(time.Second)}}, 0,
+			Data{Rows: 1, Turns: []int32{21}}, RepeatCycle, OrderFile, spec.Seeds{Run: 1, Think: think})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rowsOf(p, p.Rows())
+	}
+	for kind, sd := range map[string]float64{"fixed": 0, "uniform": 1 / math.Sqrt(3), "exponential": 1} {
+		rows := make(kind, nil)
+		var sum, sq float64
+		for _, r := range rows {
+			if r.Turn > 0 {
+				v := float64(r.Think) / 1e9
+				sum, sq = sum+v, sq+v*v
+			}
+		}
+		n := 20000.0
+		mean := sum / n
+		if got := math.Sqrt(max(0, sq/n-mean*mean)); math.Abs(mean-1) > 4*sd/math.Sqrt(n)+1e-9 || math.Abs(got-sd) > 0.03 {
+			t.Errorf("%s: mean %v, sd %v", kind, mean, got)
+		}
+	}
+	if !reflect.DeepEqual(make("exponential", &one), make("exponential", nil)) || reflect.DeepEqual(make("exponential", &one), make("exponential", &two)) {
+		t.Error("seeds.think does not decide")
+	}
+}
+
+// Stages hold their rates, and the arrival process runs through their borders.
+func TestStages(t *testing.T) {
+	p := make1(t, spec.Load{Stages: []spec.Stage{{Rate: 10, Duration: dur(3 * time.Second)}, {Rate: 2, Duration: dur(5 * time.Second)}, {Rate: 100, Duration: dur(time.Second)}}})
+	if p.Planned() != 30+10+100 {
+		t.Fatalf("%d rows", p.Planned())
+	}
+	for i, r := range rowsOf(p, 140) {
+		want := int64(i) * sec / 10
+		if i >= 30 {
+			want = 3*sec + int64(i-30)*sec/2
+		}
+		if i >= 40 {
+			want = 8*sec + int64(i-40)*sec/100
+		}
+		if r.Due != want {
+			t.Errorf("row %d is due at %d, want %d", i, r.Due, want)
+		}
+	}
+	if r, ok := p.Tail(0); !ok || r.Due != 9*sec {
+		t.Errorf("the tail goes on at %+v", r)
+	}
+	q := make1(t, spec.Load{Arrivals: "poisson", Stages: []spec.Stage{{Rate: 1000, Duration: dur(10 * time.Second)}, {Rate: 100, Duration: dur(10 * time.Second)}}})
+	var fast int
+	for _, r := range rowsOf(q, q.Rows()) {
+		if r.Due < 10*sec {
+			fast++
+		}
+	}
+	if slow := int(q.Rows()) - fast; math.Abs(float64(fast-10000)) > 400 || math.Abs(float64(slow-1000)) > 130 {
+		t.Errorf("%d and %d arrivals, want about 10000 and 1000", fast, slow)
+	}
+	steps := make1(t, spec.Load{Stages: []spec.Stage{{Concurrency: 2, Duration: 5}, {Concurrency: 9, Duration: 1}}})
+	if got := steps.SlotSteps(); steps.Kind != KindGenerator || steps.Params.Concurrency != 9 || !slices.Equal(got, []SlotStep{{0, 2}, {5, 9}}) {
+		t.Errorf("%s: %v", steps.Kind, got)
+	}
+}
+
+func TestReplay(t *testing.T) {
+	times := []int64{0, 0, 5, 7, 100, 101}
+	make := func(l spec.Load) (*Plan, error) {
+		l.Arrivals = "replay"
+		return MakeOf(l, 0, Data{Rows: 6, Times: times}, "", "", spec.Seeds{})
+	}
+	for _, tt := range []struct {
+		load  spec.Load
+		items []int64
+		dues  []int64
+	}{
+		{spec.Load{}, []int64{0, 1, 2, 3, 4, 5}, []int64{0, 0, 5, 7, 100, 101}},
+		{spec.Load{Requests: 2, Warmup: 1}, []int64{0, 1, 2}, []int64{0, 0, 5}},
+		{spec.Load{Replay: spec.Replay{Scale: 0.5, From: 5, To: 101}}, []int64{2, 3, 4}, []int64{0, 1, 48}},
+		{spec.Load{Replay: spec.Replay{Scale: 2, From: 6}}, []int64{3, 4, 5}, []int64{0, 186, 188}},
+		{spec.Load{Duration: 7}, []int64{0, 1, 2}, []int64{0, 0, 5}},
+	} {
+		p, err := make(tt.load)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var items, dues []int64
+		for _, r := range rowsOf(p, 9) {
+			items, dues = append(items, r.Item), append(dues, r.Due)
+		}
+		if !slices.Equal(items, tt.items) || !slices.Equal(dues, tt.dues) {
+			t.Errorf("%+v: items %v due at %v", tt.load, items, dues)
+		}
+	}
+	for want, l := range map[string]spec.Load{
+		"no row of the trace":     {Replay: spec.Replay{Scale: 1, From: 102}},
+		"more than the 6 rows":    {Requests: 7},
+		"none would be measured":  {Warmup: 6},
+		"beside replay has no ef": {Rate: 4},
+	} {
+		if _, err := make(l); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", l, err, want)
+		}
+	}
+	if _, err := Make(spec.Load{Arrivals: "replay"}, 0, 3, "", "", spec.Seeds{}); err == nil || !strings.Contains(err.Error(), "have none") {
+		t.Errorf("rows without times: %v", err)
+	}
+}
+
 func TestPlanProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := genLoad(t)
@@ -365,7 +536,7 @@ func TestPlanProperties(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Kind != p.Kind || got.Params != p.Params || got.DatasetSHA256 != "abc" || got.Warmup() != p.Warmup() ||
+		if got.Kind != p.Kind || !reflect.DeepEqual(got.Params, p.Params) || got.DatasetSHA256 != "abc" || got.Warmup() != p.Warmup() ||
 			got.String() != p.String() || got.SHA256() != p.SHA256() || !reflect.DeepEqual(rowsOf(got, 500), rows) {
 			t.Fatalf("read back differently:\n%s\n%s", p, got)
 		}

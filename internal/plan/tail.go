@@ -13,7 +13,7 @@ type tail struct {
 // cycle; 0 for a generator.
 func (p *Plan) TailRows() int64 {
 	switch {
-	case p.Kind == KindGenerator:
+	case p.Kind == KindGenerator, p.Params.Sessions, p.Params.Arrivals == replay:
 		return 0
 	case p.Params.Repeat == RepeatCycle:
 		return -1
@@ -24,7 +24,8 @@ func (p *Plan) TailRows() int64 {
 // Tail is the i-th unmeasured row (from 0) after the last planned one: Seq goes
 // on from the plan, due times from its arrival process (NoDue in a closed loop),
 // dataset rows from those not yet used. ok is false when the dataset has none
-// left. A generator has no tail, since it never ends by itself. Rows are drawn as
+// left. A generator has no tail, since it never ends by itself, nor have sessions and
+// traces. Rows are drawn as
 // they are asked for: one goroutine at a time.
 func (p *Plan) Tail(i int64) (r Row, ok bool) {
 	if n := p.TailRows(); i < 0 || n >= 0 && i >= n {
@@ -35,7 +36,7 @@ func (p *Plan) Tail(i int64) (r Row, ok bool) {
 		Seq: n + i, Due: NoDue, Output: q.Output, Phase: tape.PhaseTail,
 		Item: p.order.item((n + i) % q.DataRows),
 	}
-	if q.Rate > 0 {
+	if q.Open() {
 		r.Due = p.tailDue(i)
 	}
 	return r, true

@@ -43,12 +43,15 @@ func Default() *Spec {
 			Stream:   true,
 			Repeat:   "none",
 			Order:    "file",
+			History:  "server",
 		},
 		Load: Load{
 			Requests:    1,
 			Concurrency: 1,
 			Arrivals:    "constant",
 			Burstiness:  1,
+			Replay:      Replay{Scale: 1},
+			Think:       Think{Kind: "fixed"},
 			Attempts:    1,
 			Retry: Retry{
 				On:         []string{"connect", "reset", "429", "5xx"},
@@ -76,11 +79,25 @@ func Default() *Spec {
 // N; a rate alone has no cap; both rules need to know what was set, not only its
 // value.
 func (s *Spec) resolve(file string) {
-	if s.Load.Duration > 0 && !s.wasSet("load.requests") {
+	s.resolveStages()
+	open := s.Load.Open()
+	bounded := s.Load.Duration > 0 || s.Load.Arrivals == "replay"
+	if (bounded || s.Workload.Sessions) && !s.wasSet("load.requests") {
 		s.Load.Requests = 0
 	}
-	if s.Load.Rate > 0 && !s.wasSet("load.concurrency") {
+	if (open || s.Workload.Sessions) && !s.wasSet("load.concurrency") {
 		s.Load.Concurrency = 0
+	}
+	if s.Workload.Sessions {
+		if !s.wasSet("workload.dataset.turns") {
+			s.Workload.Dataset.Turns = "all"
+		}
+		if !s.wasSet("load.sessions") && !(open && bounded) {
+			s.Load.Sessions = 1
+		}
+		if !s.wasSet("load.session_concurrency") && !open && s.Load.SessionConcurrency == 0 {
+			s.Load.SessionConcurrency = 1
+		}
 	}
 	if file != "" && !s.wasSet("name") {
 		base := filepath.Base(file)

@@ -15,11 +15,21 @@ func (s *Spec) given(path string) bool {
 		return s.wasSet(path)
 	}
 	d := Default()
+	if total, most := s.Load.stages(); total > 0 {
+		switch path { // what stages decide was not given
+		case "load.duration":
+			return s.Load.Duration != total
+		case "load.concurrency":
+			return s.Load.Concurrency != most && s.Load.Concurrency != 0 && s.Load.Concurrency != d.Load.Concurrency
+		case "load.session_concurrency":
+			return s.Load.SessionConcurrency != most && s.Load.SessionConcurrency != 0
+		}
+	}
 	switch path {
 	case "load.requests":
-		return s.Load.Requests != d.Load.Requests && !(s.Load.Requests == 0 && s.Load.Duration > 0)
+		return s.Load.Requests != d.Load.Requests && !(s.Load.Requests == 0 && (s.Load.Duration > 0 || s.Load.Arrivals == "replay" || s.Workload.Sessions || len(s.Load.Stages) > 0))
 	case "load.concurrency":
-		return s.Load.Concurrency != d.Load.Concurrency && !(s.Load.Concurrency == 0 && s.Load.Rate > 0)
+		return s.Load.Concurrency != d.Load.Concurrency && !(s.Load.Concurrency == 0 && (s.Load.Open() || s.Workload.Sessions))
 	}
 	return differs(s, d, path)
 }
@@ -44,7 +54,8 @@ func (s *Spec) withoutEffect() []noEffect {
 	s.datasetEffect(idle)
 
 	l := s.Load
-	open := l.Rate > 0
+	s.scheduleEffect(idle)
+	open, replay := l.Open(), l.Arrivals == "replay"
 	const needsRate = "without load.rate there are no arrivals: each request waits for a free slot"
 	idle(!open, "load.arrivals", needsRate, "give load.rate (--rate), or remove it")
 	idle(!open, "load.burstiness", needsRate, "give load.rate (--rate), or remove it")
@@ -54,9 +65,9 @@ func (s *Spec) withoutEffect() []noEffect {
 	idle(open && l.Arrivals == "poisson" && l.Requests == 0, "load.conditioned", "load.duration alone does not fix the number of arrivals", "give load.requests, or remove it")
 	idle(l.Ramp.Shape == "", "load.ramp.from", "load.ramp.shape is not given", "load.ramp.shape: linear or exponential")
 	idle(l.Ramp.Shape == "", "load.ramp.duration", "load.ramp.shape is not given", "load.ramp.shape: linear or exponential")
-	idle(!open && l.Requests == 0, "load.tail", "a closed loop bound by load.duration issues until it ends, so nothing comes after", "give load.requests, or remove it")
+	idle(!open && l.Requests == 0 && !s.Workload.Sessions, "load.tail", "a closed loop bound by load.duration issues until it ends, so nothing comes after", "give load.requests, or remove it")
 
-	idle(!open || l.Arrivals == "constant", "seeds.arrivals", "no arrival is drawn at random", "load.arrivals: poisson or gamma, or remove it")
+	idle(!open || l.Arrivals == "constant" || replay, "seeds.arrivals", "no arrival is drawn at random", "load.arrivals: poisson or gamma, or remove it")
 	idle(s.Workload.Order != "shuffle", "seeds.order", "workload.order is "+s.Workload.Order, "workload.order: shuffle, or remove it")
 
 	const whole = "workload.stream is false: a whole answer has no token times"
@@ -92,6 +103,10 @@ func isOff(s *Spec, path string) bool {
 	switch path {
 	case "load.conditioned":
 		return !s.Load.Conditioned
+	case "load.stagger":
+		return s.Load.Stagger == 0
+	case "target.session_header":
+		return s.Target.SessionHeader == ""
 	case "target.insecure":
 		return !s.Target.Insecure
 	case "target.ca_file", "target.cert_file", "target.key_file", "target.server_name", "target.proxy", "target.spread", "target.renew_after":
@@ -145,7 +160,7 @@ func (c *checker) credentials() {
 
 func (c *checker) ramp() {
 	l := c.s.Load
-	if l.Ramp.Shape == "" {
+	if l.Ramp.Shape == "" || len(l.Stages) > 0 || l.Arrivals == "replay" {
 		return
 	}
 	if l.Ramp.Duration == 0 {
@@ -155,6 +170,9 @@ func (c *checker) ramp() {
 	to, field := l.Rate, "load.rate"
 	if l.Rate == 0 {
 		to, field = float64(l.Concurrency), "load.concurrency"
+		if c.s.Workload.Sessions {
+			to, field = float64(l.SessionConcurrency), "load.session_concurrency"
+		}
 	}
 	from, said := l.Ramp.From, fmt.Sprint(l.Ramp.From)
 	if from == 0 {
@@ -176,12 +194,14 @@ func (c *checker) ramp() {
 func (c *checker) bounds() {
 	l, t := c.s.Load, c.s.Limits
 	switch {
-	case l.Requests == 0 && l.Duration == 0:
+	case c.s.Workload.Sessions:
+		c.sessionBounds()
+	case l.Requests == 0 && l.Duration == 0 && l.Arrivals != "replay" && len(l.Stages) == 0:
 		c.bad("load.requests", "give load.requests or load.duration", "neither requests nor duration: the run would never end")
-	case l.Concurrency == 0 && l.Rate == 0:
+	case l.Concurrency == 0 && !l.Open() && len(l.Stages) == 0:
 		c.bad("load.concurrency", "give load.concurrency or load.rate", "no cap needs a rate")
 	}
-	if l.Requests > 0 && l.Duration > 0 {
+	if l.Requests > 0 && l.Duration > 0 && len(l.Stages) == 0 {
 		c.note("load.duration", "", "load.requests %d and load.duration %s both bound the run: it ends with whichever comes first", l.Requests, l.Duration)
 	}
 	if most := l.Requests + l.Warmup; l.Requests > 0 && l.Concurrency > most && c.s.given("load.concurrency") {
@@ -195,8 +215,9 @@ func (c *checker) bounds() {
 			c.note(f.path, "", "%s never ends a request: limits.total %s comes first", f.value, t.Total)
 		}
 	}
-	drawn := l.Rate > 0 && l.Arrivals != "constant" && c.s.Seeds.Arrivals == nil ||
+	drawn := l.Open() && l.Arrivals != "constant" && l.Arrivals != "replay" && c.s.Seeds.Arrivals == nil ||
 		c.s.Workload.Order == "shuffle" && c.s.Seeds.Order == nil ||
+		c.s.Workload.Sessions && l.Think.Mean > 0 && l.Think.Kind != "fixed" && c.s.Seeds.Think == nil ||
 		l.Attempts > 1 && l.Retry.Backoff.Initial > 0 && l.Retry.Backoff.Jitter > 0 && c.s.Seeds.Retry == nil ||
 		l.Abandon.Share > 0 && l.Abandon.Share < 1 && c.s.Seeds.Abandon == nil
 	if !drawn && c.s.given("seeds.run") {

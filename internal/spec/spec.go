@@ -58,6 +58,8 @@ type Target struct {
 	RenewAfter int64 `json:"renew_after"`
 	// Header that carries the id of each request, as on the tape; "": none is sent.
 	RequestIDHeader string `json:"request_id_header"`
+	// Header that carries the id of the session, the same for all its turns, such as X-Session-Id; left out: none is sent.
+	SessionHeader string `json:"session_header"`
 }
 
 // Custom says what the server speaks when target.api is custom. Fields of its
@@ -125,6 +127,10 @@ type Workload struct {
 	Repeat string `json:"repeat"`
 	// Order in which rows are sent: as in the file, or shuffled by a seed.
 	Order string `json:"order"`
+	// Each row is a conversation (messages or ShareGPT): a session, whose next turn is sent after the answer to the one before.
+	Sessions bool `json:"sessions"`
+	// What stands in later turns for the earlier answers: the server's own, or those recorded in the row.
+	History string `json:"history"`
 }
 
 // Dataset names the rows, and says how they are read.
@@ -162,8 +168,9 @@ type Load struct {
 	Concurrency int64 `json:"concurrency"`
 	// r, requests per second (open loop). Left out: a closed loop, where each request waits for a free slot.
 	Rate float64 `json:"rate"`
-	// How requests at a rate are spaced.
+	// How requests at a rate are spaced; replay sends each row when its timestamp says.
 	Arrivals string `json:"arrivals"`
+	Replay   Replay `json:"replay"`
 	// Shape of gamma arrivals: 1 is Poisson, smaller is burstier.
 	Burstiness float64 `json:"burstiness"`
 	// Rescale poisson arrivals so that N of them take exactly (N−1)/r seconds.
@@ -171,7 +178,16 @@ type Load struct {
 	// Stop issuing after this time, ramp and warm-up included; left out: after N.
 	Duration Duration `json:"duration"`
 	Ramp     Ramp     `json:"ramp"`
-	// Unmeasured requests before the measured ones.
+	// Steps one after the other, in place of rate, concurrency and duration: [{rate: 5, duration: 30s}, {rate: 10, duration: 30s}].
+	Stages []Stage `json:"stages"`
+	// Between the opening of one slot of a closed loop and the next, at the start.
+	Stagger Duration `json:"stagger"`
+	// Measured sessions, in place of requests (workload.sessions); rate is then that of sessions. Left out beside rate and duration: as many as fit; else 1.
+	Sessions int64 `json:"sessions"`
+	// Most sessions open at once. Left out beside a rate: no cap; else 1.
+	SessionConcurrency int64 `json:"session_concurrency"`
+	Think              Think `json:"think"`
+	// Unmeasured requests (or sessions) before the measured ones.
 	Warmup int64 `json:"warmup"`
 	// Tries per request; 1 sends once.
 	Attempts int64   `json:"attempts"`
@@ -223,6 +239,34 @@ type Ramp struct {
 	From float64 `json:"from"`
 	// Length of the ramp.
 	Duration Duration `json:"duration"`
+}
+
+// Replay says which part of a trace is sent, and how fast (load.arrivals: replay).
+type Replay struct {
+	// Stretches the trace's time: 0.5 sends it twice as fast.
+	Scale float64 `json:"scale"`
+	// Send rows from this time of the trace on.
+	From Duration `json:"from"`
+	// Send rows before this time of the trace; left out: to its end.
+	To Duration `json:"to"`
+}
+
+// Stage is a step of load.stages: a rate, or a concurrency, and for how long.
+type Stage struct {
+	// Requests (or sessions) per second in this stage.
+	Rate float64 `json:"rate"`
+	// Or: slots of a closed loop in this stage. Requests that run when slots close end as they would.
+	Concurrency int64 `json:"concurrency"`
+	// Length of the stage.
+	Duration Duration `json:"duration"`
+}
+
+// Think is the user's pause between an answer and the next turn.
+type Think struct {
+	// fixed: always mean; uniform: from 0 to twice the mean; exponential.
+	Kind string `json:"kind"`
+	// Mean of the pause; 0: none.
+	Mean Duration `json:"mean"`
 }
 
 // Limits end what takes too long. A zero duration is no limit.
@@ -324,4 +368,6 @@ type Seeds struct {
 	Retry *int64 `json:"retry,omitempty"`
 	// Of the choice of requests to abandon alone.
 	Abandon *int64 `json:"abandon,omitempty"`
+	// Of think times alone.
+	Think *int64 `json:"think,omitempty"`
 }

@@ -91,6 +91,8 @@ func (s *Spec) checkFields() []Issue {
 		{"workload.dataset.turns", s.Workload.Dataset.Turns, false},
 		{"workload.dataset.time_unit", s.Workload.Dataset.TimeUnit, false},
 		{"load.arrivals", s.Load.Arrivals, false},
+		{"workload.history", s.Workload.History, false},
+		{"load.think.kind", s.Load.Think.Kind, false},
 		{"load.ramp.shape", s.Load.Ramp.Shape, true},
 		{"load.tail", s.Load.Tail, false},
 		{"record.output", s.Record.Output, false},
@@ -103,6 +105,7 @@ func (s *Spec) checkFields() []Issue {
 	c.target()
 	c.workload()
 	c.load()
+	c.schedule()
 	c.retry()
 	c.limits()
 	c.report()
@@ -111,7 +114,7 @@ func (s *Spec) checkFields() []Issue {
 	for _, f := range []struct {
 		path  string
 		value *int64
-	}{{"seeds.run", &s.Seeds.Run}, {"seeds.arrivals", s.Seeds.Arrivals}, {"seeds.order", s.Seeds.Order}, {"seeds.retry", s.Seeds.Retry}, {"seeds.abandon", s.Seeds.Abandon}} {
+	}{{"seeds.run", &s.Seeds.Run}, {"seeds.arrivals", s.Seeds.Arrivals}, {"seeds.order", s.Seeds.Order}, {"seeds.retry", s.Seeds.Retry}, {"seeds.abandon", s.Seeds.Abandon}, {"seeds.think", s.Seeds.Think}} {
 		if f.value != nil && *f.value < 0 {
 			c.bad(f.path, "", "%d is negative", *f.value)
 		}
@@ -164,6 +167,17 @@ func (c *checker) target() {
 			c.bad(path, "keep one", "the same header as %s", seen[lower])
 		}
 		seen[lower] = name
+	}
+	switch id := t.SessionHeader; {
+	case id == "":
+	case !headerName.MatchString(id):
+		c.bad("target.session_header", "letters, digits and -, such as X-Session-Id", "%q cannot be a header's name", clip(id))
+	case slices.Contains(ownHeaders, strings.ToLower(id)) || strings.EqualFold(id, "Authorization"):
+		c.bad("target.session_header", "another name", "%s has a meaning of its own", id)
+	case strings.EqualFold(id, t.RequestIDHeader):
+		c.bad("target.session_header", "another name", "target.request_id_header sends the same header")
+	case seen[strings.ToLower(id)] != "":
+		c.bad("target.session_header", "keep one", "target.headers.%s sends the same header", seen[strings.ToLower(id)])
 	}
 	switch id := t.RequestIDHeader; {
 	case id == "":
@@ -247,6 +261,8 @@ func (c *checker) load() {
 		{"load.requests", "would send nothing", l.Requests},
 		{"load.concurrency", "would send nothing", l.Concurrency},
 		{"load.warmup", "", l.Warmup},
+		{"load.sessions", "would send nothing", l.Sessions},
+		{"load.session_concurrency", "would send nothing", l.SessionConcurrency},
 		{"load.attempts", "would send nothing", l.Attempts},
 	} {
 		given := c.s.given(f.path)

@@ -42,6 +42,8 @@ func (s *Spec) Masked() *Spec {
 	m.Workload.Sampling, _ = cloneAny(s.Workload.Sampling).(map[string]any)
 	m.Workload.Body, _ = cloneAny(s.Workload.Body).(map[string]any)
 	m.Workload.Dataset = s.Workload.Dataset.clone()
+	m.Load.Stages = slices.Clone(s.Load.Stages)
+	m.Seeds.Think = cloneInt(s.Seeds.Think)
 	m.Load.Retry.On = slices.Clone(s.Load.Retry.On)
 	m.Report.Windows = slices.Clone(s.Report.Windows)
 	m.Report.Strict = slices.Clone(s.Report.Strict)
@@ -173,7 +175,7 @@ func (s *Spec) YAML() []byte {
 	if m.Devices.Prefill > 0 && m.Devices.Decode > 0 {
 		skip["devices.total"] = true
 	}
-	for _, p := range []string{"load.requests", "load.concurrency", "load.rate"} {
+	for _, p := range []string{"load.requests", "load.concurrency", "load.rate", "load.sessions", "load.session_concurrency"} {
 		if v, _ := reach(reflect.ValueOf(m).Elem(), p); v.IsZero() {
 			skip[p] = true
 		}
@@ -262,6 +264,12 @@ func flow(v any) string {
 			return "{url: " + text(v.URL) + "}"
 		}
 		return "{name: " + text(v.Name) + ", url: " + text(v.URL) + "}"
+	case Stage:
+		what := "rate: " + strings.TrimSuffix(flow(v.Rate), ".0")
+		if v.Concurrency > 0 {
+			what = "concurrency: " + flow(v.Concurrency)
+		}
+		return "{" + what + ", duration: " + v.Duration.String() + "}"
 	case map[string]any:
 		parts := make([]string, 0, len(v))
 		for _, k := range sorted(v) {

@@ -155,15 +155,43 @@ func drawSpec(t *rapid.T) *Spec {
 			s.Load.Concurrency = 0
 		}
 	}
+	if s.Load.Arrivals == "replay" {
+		s.Load.Rate, s.Load.Replay = 0, Replay{Scale: rapid.Float64Range(0.01, 9).Draw(t, "scale"), From: 1, To: 7}
+	}
 	if rapid.Bool().Draw(t, "timed") {
 		s.Load.Duration = dur.Draw(t, "duration")
 		if rapid.Bool().Draw(t, "unbounded") {
 			s.Load.Requests = 0
 		}
-	} else if rapid.Bool().Draw(t, "ramped") {
+	} else if rapid.Bool().Draw(t, "ramped") && s.Load.Arrivals != "replay" {
 		s.Load.Ramp = Ramp{Shape: pick("shape", "load.ramp.shape"), Duration: dur.Draw(t, "ramp")}
 	}
 	s.Load.Tail = pick("tail", "load.tail")
+	s.Load.Stagger = rapid.OneOf(dur, rapid.Just(Duration(0))).Draw(t, "stagger")
+	s.Load.Think = Think{pick("think", "load.think.kind"), rapid.OneOf(dur, rapid.Just(Duration(0))).Draw(t, "mean")}
+	s.Target.SessionHeader = rapid.SampledFrom([]string{"", "X-Session-Id"}).Draw(t, "sessionHeader")
+	stages := rapid.IntRange(0, 3).Draw(t, "stages")
+	if s.Load.Arrivals == "replay" || s.Load.Ramp.Shape != "" {
+		stages = 0
+	}
+	if s.Workload.Sessions = rapid.Bool().Draw(t, "sessions"); s.Workload.Sessions {
+		s.Workload.Dataset.Turns = "all"
+		s.Workload.History = pick("history", "workload.history")
+		s.Load.Requests, s.Load.Sessions, s.Load.SessionConcurrency = 0, 4, 9
+	}
+	switch stages {
+	case 1:
+		s.Load.Rate, s.Load.Stages = 0, []Stage{{Rate: 5, Duration: 9}, {Rate: 1.5, Duration: 1}}
+		s.Load.Duration = 10
+	case 2:
+		s.Load.Rate, s.Load.Stages = 0, []Stage{{Concurrency: 5, Duration: 9}, {Concurrency: 3, Duration: 1}}
+		s.Load.Duration = 10
+		if s.Workload.Sessions {
+			s.Load.SessionConcurrency = 5
+		} else {
+			s.Load.Concurrency = 5
+		}
+	}
 	if rapid.Bool().Draw(t, "again") {
 		s.Load.Attempts = rapid.Int64Range(2, 9).Draw(t, "attempts")
 		s.Load.Retry = Retry{
@@ -199,25 +227,24 @@ func drawSpec(t *rapid.T) *Spec {
 	s.Seeds.Run = rapid.Int64Range(0, 1<<62).Draw(t, "run")
 	// What has no effect is not kept by YAML, so it is not part of the property.
 	d := Default()
-	for _, e := range s.withoutEffect() {
-		switch e.path {
-		case "load.arrivals":
-			s.Load.Arrivals = d.Load.Arrivals
-		case "load.burstiness":
-			s.Load.Burstiness = d.Load.Burstiness
-		case "load.conditioned":
-			s.Load.Conditioned = false
-		case "load.tail":
-			s.Load.Tail = d.Load.Tail
-		case "seeds.order":
-			s.Seeds.Order = nil
-		case "load.abandon.after":
-			s.Load.Abandon = Abandon{}
-		default:
-			if strings.HasPrefix(e.path, "target.") || strings.HasPrefix(e.path, "load.retry") || strings.HasPrefix(e.path, "limits.abort") {
-				v, _ := reach(reflect.ValueOf(s).Elem(), e.path)
-				def, _ := reach(reflect.ValueOf(d).Elem(), e.path)
-				v.Set(def)
+	// Taking one field away can take the effect of another.
+	for range 3 {
+		for _, e := range s.withoutEffect() {
+			switch e.path {
+			case "load.abandon.after":
+				s.Load.Abandon = Abandon{}
+			case "load.requests", "load.duration", "load.concurrency", "load.session_concurrency": // follow from others
+				if s.Workload.Sessions || e.path != "load.session_concurrency" {
+					continue
+				}
+				s.Load.SessionConcurrency = 0
+			default:
+				if section, _, _ := strings.Cut(e.path, "."); strings.HasPrefix(e.path, "limits.abort") || section == "target" || section == "load" ||
+					section == "seeds" || e.path == "workload.order" || e.path == "workload.repeat" || e.path == "workload.history" {
+					v, _ := reach(reflect.ValueOf(s).Elem(), e.path)
+					def, _ := reach(reflect.ValueOf(d).Elem(), e.path)
+					v.Set(def)
+				}
 			}
 		}
 	}
