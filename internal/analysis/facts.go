@@ -118,11 +118,13 @@ func (r *run) load() Load {
 	var waited int64
 	from, to := int64(math.MaxInt64), int64(math.MinInt64)
 	r.eachMeasured(func(i int, q *metric.Request) {
-		if q.Session {
-			l.Loop = "partly open"
+		if q.Session && l.Loop == "open" {
+			l.Loop = "partly open" // sessions are sent when due, their turns when the one before has ended
 		}
 		due.add(q.Due)
-		sent.add(q.WroteFirst)
+		if l.Loop != "partly open" || q.Due != metric.Absent { // rates are those of what has a due time
+			sent.add(q.WroteFirst)
+		}
 		if q.Released != metric.Absent {
 			from, to = min(from, q.Released), max(to, q.Released, q.End)
 		}

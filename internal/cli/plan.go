@@ -13,6 +13,7 @@ import (
 
 	"tokentape/internal/clock"
 	"tokentape/internal/plan"
+	"tokentape/internal/workload"
 )
 
 func (a *app) planCommand() *cobra.Command {
@@ -81,6 +82,21 @@ func (a *app) showRequest(cmd *cobra.Command, j *job, seq int64, curl bool) erro
 	if err != nil {
 		return usageError(err.Error())
 	}
+	session := ""
+	if row.Session > 0 {
+		session = fmt.Sprintf("RUN-s%d", row.Session)
+		talk, err := workload.Converse(item, j.recorded())
+		if err != nil {
+			return usageError(err.Error())
+		}
+		var replies []string
+		for k := range row.Turn {
+			if !j.recorded() {
+				replies = append(replies, fmt.Sprintf("(the server's answer to turn %d)", k))
+			}
+		}
+		item = talk.Turn(row.Turn, replies)
+	}
 	if item.OutputLen == 0 {
 		item.OutputLen = row.Output
 	}
@@ -89,7 +105,7 @@ func (a *app) showRequest(cmd *cobra.Command, j *job, seq int64, curl bool) erro
 	if err != nil {
 		return usageError(err.Error())
 	}
-	method, url, header, body := x.Show(ready, fmt.Sprintf("RUN-%d", seq))
+	method, url, header, body := x.Show(ready, fmt.Sprintf("RUN-%d", seq), session)
 	if curl {
 		return writeCurl(a.stdout, method, url, header, body)
 	}

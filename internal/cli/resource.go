@@ -16,8 +16,14 @@ func (j *job) resources(m resource.Machine) error {
 		InFlight: s.Load.Concurrency, Shared: s.Target.HTTP == "2", Output: s.Workload.OutputTokens,
 		Rate: s.Load.Rate, RenewAfter: s.Target.RenewAfter, Idle: s.Limits.KeepAlive.D(),
 	}
-	if s.Load.Requests > 0 && s.Load.Tail == "none" {
-		n.All = s.Load.Requests + s.Load.Warmup
+	if n.InFlight == 0 {
+		n.InFlight = s.Load.SessionConcurrency // each has one request in flight at most
+	}
+	for _, st := range s.Load.Stages {
+		n.Rate = max(n.Rate, st.Rate)
+	}
+	if s.Load.Tail == "none" {
+		n.All = j.plan.Rows()
 	}
 	if n.All > 0 {
 		n.InFlight = min(n.InFlight, n.All) // no more can be in flight than there are

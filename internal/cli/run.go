@@ -202,7 +202,8 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 	cfg := run.Config{
 		Clock: clk, Plan: j.plan, Source: j.source, Exchange: x, Tape: w,
 		Header: j.tapeHeader(pre, clk), ReadStamp: c.ReadStamp(),
-		Concurrency: s.Load.Concurrency, Duration: s.Load.Duration.D(), Attempts: int(s.Load.Attempts),
+		Concurrency: j.plan.Params.Concurrency, Sessions: j.plan.Params.SessionConcurrency, Recorded: j.recorded(),
+		Duration: time.Duration(j.plan.Params.Duration), Attempts: int(s.Load.Attempts),
 		Retry: retryOf(s), Abandon: abandonOf(s),
 		Drain: s.Limits.Drain.D(), Tail: s.Load.Tail == "auto",
 		Tokens:  tokens.Load,

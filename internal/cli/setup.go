@@ -40,7 +40,7 @@ var specFlagPaths = []struct{ flag, path, help string }{
 	{"requests", "load.requests", "N: how many requests are measured"},
 	{"concurrency", "load.concurrency", "C: how many may be in flight at once"},
 	{"rate", "load.rate", "r: requests offered per second; none: a closed loop"},
-	{"arrivals", "load.arrivals", "spacing at that rate: constant, poisson, gamma"},
+	{"arrivals", "load.arrivals", "spacing at that rate: constant, poisson, gamma; or replay: the times of a trace"},
 	{"duration", "load.duration", "stop issuing after this time, e.g. 60s"},
 	{"warmup", "load.warmup", "requests sent first and not measured"},
 	{"attempts", "load.attempts", "tries per request; 1 sends once; of what and when: load.retry"},
@@ -164,6 +164,11 @@ func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error
 		return nil, usageError("nothing to ask: workload.dataset.path is not set", `a JSONL file with one {"question": "…"} a line: --dataset data.jsonl`)
 	}
 	if j.source, err = rows.Open(s.Workload, s.Seeds.Run, func(item workload.Item) error {
+		if s.Workload.Sessions {
+			if _, err := workload.Converse(item, j.recorded()); err != nil {
+				return err
+			}
+		}
 		_, err := j.dialect.Body(item, j.options(s.Target.Model))
 		return err
 	}); err != nil {
@@ -173,12 +178,16 @@ func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error
 	if err := j.loadTokenizer(); err != nil {
 		return nil, err
 	}
+	data, err := j.planData()
+	if err != nil {
+		return nil, usageError(err.Error())
+	}
 	if planFile != "" {
-		if j.plan, err = readPlan(planFile, j); err == nil {
+		if j.plan, err = readPlan(planFile, j, data); err == nil {
 			j.obeyPlan(planFile)
 		}
 	} else {
-		j.plan, err = plan.Make(s.Load, s.Workload.OutputTokens, j.source.Len(), s.Workload.Repeat, s.Workload.Order, s.Seeds)
+		j.plan, err = plan.MakeOf(s.Load, s.Workload.OutputTokens, data, s.Workload.Repeat, s.Workload.Order, s.Seeds)
 	}
 	if err != nil {
 		return nil, usageError(err.Error())
@@ -213,7 +222,31 @@ func repeatsNote(n int64) string {
 	return fmt.Sprintf("%d requests send a dataset row that was sent before; they can hit the server's prefix cache", n)
 }
 
-func readPlan(path string, j *job) (*plan.Plan, error) {
+// recorded reports whether later turns go on with the recorded answers.
+func (j *job) recorded() bool { return j.spec.Workload.History == "recorded" }
+
+// planData is what the plan has to know of the rows.
+func (j *job) planData() (plan.Data, error) {
+	d := plan.Data{Rows: j.source.Len(), Times: j.source.Times()}
+	if !j.spec.Workload.Sessions {
+		return d, nil
+	}
+	d.Turns = make([]int32, d.Rows)
+	for i := range d.Turns {
+		item, err := j.source.Item(int64(i))
+		if err != nil {
+			return d, err
+		}
+		c, err := workload.Converse(item, j.recorded())
+		if err != nil {
+			return d, fmt.Errorf("row %d: %w", i, err)
+		}
+		d.Turns[i] = int32(c.Turns())
+	}
+	return d, nil
+}
+
+func readPlan(path string, j *job, data plan.Data) (*plan.Plan, error) {
 	p, err := plan.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -226,7 +259,10 @@ func readPlan(path string, j *job) (*plan.Plan, error) {
 		return nil, fmt.Errorf("%s was made for %d rows of %s, this spec chooses %d: workload.dataset.filter, skip, limit and on_bad_row must be as they were",
 			path, p.Params.DataRows, j.spec.Workload.Dataset.Path, n)
 	}
-	return p, nil
+	if p.Params.Sessions != j.spec.Workload.Sessions {
+		return nil, fmt.Errorf("%s was made with workload.sessions: %t, this spec says %t", path, p.Params.Sessions, j.spec.Workload.Sessions)
+	}
+	return p, p.CheckTurns(data.Turns)
 }
 
 // obeyPlan makes the spec say what the plan does: its rows are fixed, whatever
@@ -238,6 +274,19 @@ func (j *job) obeyPlan(path string) {
 	l.Arrivals, l.Burstiness, l.Conditioned = q.Arrivals, q.Burstiness, q.Conditioned
 	l.Duration, l.Warmup = spec.Duration(q.Duration), q.Warmup
 	l.Ramp = spec.Ramp{Shape: q.RampShape, From: q.RampFrom, Duration: spec.Duration(q.RampDuration)}
+	l.Stagger, l.Stages, l.Replay = spec.Duration(q.Stagger), nil, was.Replay
+	for _, s := range q.Stages {
+		l.Stages = append(l.Stages, spec.Stage{Rate: s.Rate, Concurrency: s.Concurrency, Duration: spec.Duration(s.Duration)})
+	}
+	if r := q.Replay; r != nil {
+		l.Replay = spec.Replay{Scale: r.Scale, From: spec.Duration(r.From), To: spec.Duration(r.To)}
+	}
+	if q.Sessions {
+		l.Requests, l.Sessions, l.SessionConcurrency = 0, q.Requests, q.SessionConcurrency
+		if l.Think.Mean = spec.Duration(q.ThinkMean); q.Think != "" {
+			l.Think.Kind = q.Think
+		}
+	}
 	if l.Arrivals == "" {
 		l.Arrivals = was.Arrivals
 	}
@@ -298,7 +347,7 @@ func (j *job) exchanger(clk *clock.Clock, c *client.Client, model string, onToke
 		Options: j.options(model),
 		Limits:  exchange.Limits{FirstToken: s.Limits.FirstToken.D(), Idle: s.Limits.Idle.D(), Total: s.Limits.Total.D()},
 		Output:  s.Record.Output, Secrets: s.Secrets(), OnTokens: onTokens,
-		KeepText: j.count != nil,
+		KeepText: j.count != nil, KeepReply: s.Workload.Sessions && !j.recorded(), SessionHeader: s.Target.SessionHeader,
 		IDHeader: s.Target.RequestIDHeader, NoID: s.Target.RequestIDHeader == "",
 	})
 }

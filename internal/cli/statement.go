@@ -27,6 +27,9 @@ func statement(w io.Writer, j *job, pre *probe.Result, dir string) {
 	line("output", "%s", outputNote(s))
 	line("tokens", "%s", j.count.line())
 	line("load", "%s%s", j.plan, tailNote(j))
+	if s.Workload.Sessions {
+		line("turns", "%s", turnsNote(s))
+	}
 	line("N, C, r", "%s", threeThings(j))
 	line("limits", "%s", limitsNote(s))
 	for _, l := range failureNotes(s) {
@@ -55,6 +58,17 @@ func outputNote(s *spec.Spec) string {
 	return fmt.Sprintf("max_tokens %d, %s", s.Workload.OutputTokens, streamNote(s))
 }
 
+func turnsNote(s *spec.Spec) string {
+	what := "each after the answer before, going on with the server's own answers (reasoning left out)"
+	if s.Workload.History == "recorded" {
+		what = "each after the answer before, going on with the recorded answers"
+	}
+	if h := s.Target.SessionHeader; h != "" {
+		what += "; " + h + " carries the session's id"
+	}
+	return what + "; a turn that fails ends its session"
+}
+
 func streamNote(s *spec.Spec) string {
 	if s.Workload.Stream {
 		return "streamed"
@@ -78,8 +92,13 @@ func threeThings(j *job) string {
 	if s.Load.Concurrency > 0 {
 		c = fmt.Sprint(s.Load.Concurrency)
 	}
-	if s.Load.Rate > 0 {
+	switch {
+	case s.Load.Rate > 0 && s.Workload.Sessions:
+		r = fmt.Sprintf("%g sessions/s", s.Load.Rate)
+	case s.Load.Rate > 0:
 		r = fmt.Sprintf("%g/s", s.Load.Rate)
+	case s.Load.Open():
+		r = "by the schedule"
 	}
 	return fmt.Sprintf("N %s · C %s · r %s", n, c, r)
 }

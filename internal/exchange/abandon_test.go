@@ -124,7 +124,7 @@ func TestIDHeader(t *testing.T) {
 		cfg := Config{Header: http.Header{}}
 		b := newBench(t, nil, tc.set, func(c *Config) { cfg = *c })
 		b.close()
-		_, _, h, _ := New(cfg).Show(&Prepared{}, "r-7")
+		_, _, h, _ := New(cfg).Show(&Prepared{}, "r-7", "")
 		if got := strings.Join(h[tc.want], ","); got != tc.is {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.is)
 		}

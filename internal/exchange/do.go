@@ -14,11 +14,11 @@ import (
 // Do sends p once and writes what happened to req: stamps, connection, events,
 // counts, outcome. TDue, TReady, TReleased and what names the request stay as
 // they are. Failures are outcomes, never errors; whatever came before a failure
-// is kept. It returns the generated text when Config.KeepText is set.
+// is kept. It returns the generated text as Config.KeepText and KeepReply ask.
 //
 // When ctx is done the outcome is cancelled, with the context's cause as
 // message.
-func (e *Exchanger) Do(ctx context.Context, p *Prepared, req *tape.Request) (text string) {
+func (e *Exchanger) Do(ctx context.Context, p *Prepared, req *tape.Request) (got Answer) {
 	x := e.flights.Get().(*flight)
 	defer e.flights.Put(x)
 	x.reset()
@@ -35,7 +35,7 @@ func (e *Exchanger) Do(ctx context.Context, p *Prepared, req *tape.Request) (tex
 		i := (req.Seq + int64(len(req.AttemptLog))) % n
 		x.url, req.URL = e.cfg.URLs[i], tape.Some(i)
 	}
-	resp, err := e.cfg.Client.Do(w.ctx, http.MethodPost, x.url, e.headerFor(req.ID), p.Body, &tr)
+	resp, err := e.cfg.Client.Do(w.ctx, http.MethodPost, x.url, e.headerFor(req.ID, req.Session.V), p.Body, &tr)
 	if err != nil {
 		v = e.broken(err, &tr)
 	} else {
@@ -54,18 +54,39 @@ func (e *Exchanger) Do(ctx context.Context, p *Prepared, req *tape.Request) (tex
 	}
 	x.record(req, p, &tr, v)
 	if e.cfg.KeepText {
-		text = x.text()
+		got.Text = x.text()
 	}
-	return text
+	if e.cfg.KeepReply {
+		got.Reply = x.reply()
+	}
+	return got
 }
 
-// headerFor is the header of one request: the common one, with the request's id.
-func (e *Exchanger) headerFor(id string) http.Header {
-	if id == "" || e.cfg.NoID {
+// Answer is the text of an attempt.
+type Answer struct {
+	Text  string // all that was generated, reasoning and tool calls too: for a tokenizer
+	Reply string // what the user sees of the first choice: the message that a conversation goes on with
+}
+
+// headerFor is the header of one request: the common one, with the request's id
+// and that of its session.
+func (e *Exchanger) headerFor(id, session string) http.Header {
+	if e.cfg.NoID {
+		id = ""
+	}
+	if e.cfg.SessionHeader == "" {
+		session = ""
+	}
+	if id == "" && session == "" {
 		return e.header
 	}
 	h := maps.Clone(e.header)
-	h[e.cfg.IDHeader] = []string{id}
+	if id != "" {
+		h[e.cfg.IDHeader] = []string{id}
+	}
+	if session != "" {
+		h[e.cfg.SessionHeader] = []string{session}
+	}
 	return h
 }
 

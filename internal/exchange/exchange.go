@@ -58,8 +58,13 @@ type Config struct {
 	// KeepText makes Do return the generated text, for a tokenizer that counts
 	// afterwards; unknown output counts then stay absent.
 	KeepText bool
-	MaxEvent int      // limit of one event (or one-shot body) in bytes; 0: frame.Max
-	OnTokens Observer // optional
+	// KeepReply makes Do return the answer's visible text, for the next turn of a
+	// conversation.
+	KeepReply bool
+	// SessionHeader carries tape.Request.Session; "": none is sent.
+	SessionHeader string
+	MaxEvent      int      // limit of one event (or one-shot body) in bytes; 0: frame.Max
+	OnTokens      Observer // optional
 	// IDHeader is the header that carries tape.Request.ID; "": X-Request-Id, which
 	// SGLang, vLLM and most gateways log. NoID sends none.
 	IDHeader string
@@ -151,10 +156,10 @@ func (e *Exchanger) Prepare(item workload.Item) (*Prepared, error) {
 // URL is where requests go.
 func (e *Exchanger) URL() string { return e.cfg.URL }
 
-// Show is what Do would send as the request with this id, for people: secrets in
-// header values are masked.
-func (e *Exchanger) Show(p *Prepared, id string) (method, url string, header http.Header, body []byte) {
-	header = e.headerFor(id).Clone()
+// Show is what Do would send as the request with this id, in this session ("":
+// none), for people: secrets in header values are masked.
+func (e *Exchanger) Show(p *Prepared, id, session string) (method, url string, header http.Header, body []byte) {
+	header = e.headerFor(id, session).Clone()
 	for _, values := range header {
 		for i, v := range values {
 			values[i] = e.mask(v)

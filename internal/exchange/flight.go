@@ -105,7 +105,7 @@ func (x *flight) reset() {
 		dt: x.dt[:0], kinds: x.kinds[:0], tok: x.tok[:0], choice: x.choice[:0],
 		first: -1, firstToken: -1, firstVisible: -1, lastToken: -1, doneAt: -1,
 	}
-	if x.e.cfg.Output != OutputNone || x.e.cfg.KeepText {
+	if x.e.cfg.Output != OutputNone || x.e.cfg.KeepText || x.e.cfg.KeepReply {
 		x.dec.SetSink(x.take)
 	}
 }
@@ -125,7 +125,7 @@ func (x *flight) take(p dialect.Piece) {
 		t.all = append(t.all, p.Text...)
 	}
 	switch {
-	case x.e.cfg.Output != OutputFull:
+	case x.e.cfg.Output != OutputFull && !x.e.cfg.KeepReply:
 	case p.Kind == tape.KindTool:
 		t.call(p)
 	default:
@@ -348,6 +348,16 @@ func (x *flight) part(kind byte) string {
 		texts[i] = string(t.parts[kind])
 	}
 	return strings.Trim(strings.Join(texts, between), between)
+}
+
+// reply is the visible text of the first choice.
+func (x *flight) reply() string {
+	for _, t := range x.texts {
+		if t.index == 0 {
+			return string(t.parts[tape.KindContent])
+		}
+	}
+	return ""
 }
 
 // text is all that was generated, for a tokenizer.

@@ -257,7 +257,7 @@ func TestShow(t *testing.T) {
 	chat, _ := dialect.Get("openai-chat")
 	e := New(Config{Dialect: chat, URL: "http://h/v1/chat/completions", Secrets: []string{"sk-secret"},
 		Header: http.Header{"Authorization": {"Bearer sk-secret"}, "X-Team": {"a"}}})
-	method, url, header, body := e.Show(&Prepared{Body: []byte("{}")}, "run-0")
+	method, url, header, body := e.Show(&Prepared{Body: []byte("{}")}, "run-0", "")
 	if method != "POST" || url != "http://h/v1/chat/completions" || string(body) != "{}" ||
 		header.Get("Authorization") != "Bearer ***" || header.Get("X-Team") != "a" || header.Get("Content-Type") != "application/json" {
 		t.Errorf("%s %s %v %s", method, url, header, body)

@@ -185,7 +185,7 @@ func (b *bench) do(t *testing.T, ctx context.Context) (*tape.Request, string) {
 		t.Fatal(err)
 	}
 	req := &tape.Request{TReleased: tape.Some(b.clk.Now())}
-	text := b.Do(ctx, p, req)
+	text := b.Do(ctx, p, req).Text
 	return req, text
 }
 

@@ -240,7 +240,13 @@ func (c *console) load() {
 		limits += "no cap on requests in flight · "
 	}
 	if l.RateAsked != nil {
-		limits += num(*l.RateAsked) + " requests/s (r)"
+		unit := " requests/s (r)"
+		if l.Loop == "partly open" {
+			unit = " sessions/s (r)"
+		}
+		limits += num(*l.RateAsked) + unit
+	} else if l.Loop != "closed" {
+		limits += "no single rate, each goes out when the schedule says"
 	} else {
 		limits += "no rate, the next request goes out when one ends"
 	}

@@ -113,14 +113,18 @@ func (c *console) loadLine() string {
 	} else {
 		parts = append(parts, "no cap C")
 	}
+	unit := "requests/s"
+	if l.Loop == "partly open" {
+		unit = "sessions/s"
+	}
 	if l.RateAsked != nil {
 		parts = append(parts, "r "+num(*l.RateAsked)+"/s")
 	}
 	switch {
 	case l.RatePlanned != nil:
-		parts = append(parts, fmt.Sprintf("planned %s, achieved %s requests/s", num(*l.RatePlanned), value(l.RateAchieved)))
+		parts = append(parts, fmt.Sprintf("planned %s, achieved %s %s", num(*l.RatePlanned), value(l.RateAchieved), unit))
 	case l.RateAchieved != nil:
-		parts = append(parts, fmt.Sprintf("achieved %s requests/s", num(*l.RateAchieved)))
+		parts = append(parts, fmt.Sprintf("achieved %s %s", num(*l.RateAchieved), unit))
 	}
 	if w := l.SlotWaitShare; w != nil && *w == 0 {
 		parts = append(parts, "none waited for a slot")

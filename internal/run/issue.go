@@ -1,7 +1,6 @@
 package run
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 
@@ -22,6 +21,8 @@ type job struct {
 	item  workload.Item
 	ready *exchange.Prepared
 	input *inputCount // nil: not counted
+
+	session *session // nil: none
 }
 
 // stage prepares rows ahead of the pacer, so that reading the dataset and
@@ -48,6 +49,9 @@ func (e *engine) stage() <-chan *job {
 			if !ok {
 				break
 			}
+			if row.Turn > 0 {
+				continue // sent by its session
+			}
 			if !put(row) {
 				return
 			}
@@ -67,6 +71,17 @@ func (e *engine) prepare(row plan.Row) (*job, error) {
 	if err != nil {
 		return nil, fmt.Errorf("row %d of the plan: %w", row.Seq, err)
 	}
+	if row.Session > 0 {
+		session, err := e.openSession(row, item)
+		if err != nil {
+			return nil, fmt.Errorf("row %d of the plan (dataset row %d): %w", row.Seq, row.Item, err)
+		}
+		return e.prepareTurn(row, session)
+	}
+	return e.prepareItem(row, item)
+}
+
+func (e *engine) prepareItem(row plan.Row, item workload.Item) (*job, error) {
 	if item.OutputLen == 0 {
 		item.OutputLen = row.Output
 	}
@@ -95,42 +110,46 @@ func (e *engine) pace(j *job, staged <-chan *job) {
 				return
 			}
 		}
-		s, err := e.takeSlot()
+		var place slot
+		if j.session != nil {
+			var err error
+			if place, err = e.places.take(e.issue); err != nil {
+				return
+			}
+			j.session.place = place
+		}
+		s, err := e.slots.take(e.issue)
 		if err != nil {
 			return
 		}
-		e.release(j, s)
+		e.release(j, s, place.freedAt)
 	}
 }
 
-// takeSlot waits for a place under the cap.
-func (e *engine) takeSlot() (slot, error) {
-	if err := context.Cause(e.issue); err != nil {
-		return slot{}, err
-	}
-	if e.slots == nil {
-		return slot{}, nil
-	}
-	select {
-	case s := <-e.slots:
-		return s, context.Cause(e.issue) // the request that freed it may have broken a rule
-	default:
-	}
-	select {
-	case s := <-e.slots:
-		return s, context.Cause(e.issue)
-	case <-e.issue.Done():
-		return slot{}, context.Cause(e.issue)
-	}
+// release sends a row, now. ready is when the load rules but for the slot allowed
+// it; the due time need not be in it.
+func (e *engine) release(j *job, s slot, ready int64) {
+	req := e.begin(j, s, ready)
+	e.wg.Go(func() {
+		if j.session != nil {
+			e.converse(j, s, req)
+		} else {
+			e.serve(j, s, req)
+		}
+	})
 }
 
-func (e *engine) release(j *job, s slot) {
+// begin enters a row into the books as issued, now.
+func (e *engine) begin(j *job, s slot, ready int64) *tape.Request {
 	req := &tape.Request{
 		Type: "request", Seq: j.row.Seq, Phase: j.row.Phase, Worker: s.id,
 		Ref: tape.Ref{Row: j.item.Ref.Row, Offset: j.item.Ref.Offset, SHA256: j.item.Ref.SHA256},
 	}
 	req.ID = e.cfg.Header.Run + "-" + strconv.FormatInt(j.row.Seq, 10)
-	ready := s.freedAt
+	if j.row.Session > 0 {
+		req.Session, req.Turn = tape.Some(e.cfg.Header.Run+"-s"+strconv.FormatInt(j.row.Session, 10)), j.row.Turn
+	}
+	ready = max(ready, s.freedAt)
 	if j.row.Due != plan.NoDue {
 		req.TDue = tape.Some(j.row.Due)
 		ready = max(ready, j.row.Due)
@@ -143,18 +162,15 @@ func (e *engine) release(j *job, s slot) {
 		e.counts.issuedMeasured++
 		e.mu.Unlock()
 	}
-	e.wg.Add(1)
 	req.TReleased = tape.Some(e.clk.Now())
-	go e.serve(j, s, req)
+	return req
 }
 
 // serve sends one request, all its attempts, and records it.
-func (e *engine) serve(j *job, s slot, req *tape.Request) {
-	defer e.wg.Done()
-	var text string
+func (e *engine) serve(j *job, s slot, req *tape.Request) (answer exchange.Answer) {
 	released := req.TReleased.V
 	for try := 1; ; try++ {
-		text = e.cfg.Exchange.Do(e.work, j.ready, req)
+		answer = e.cfg.Exchange.Do(e.work, j.ready, req)
 		req.Attempts = try
 		if !e.again(req, try, released) {
 			break
@@ -163,13 +179,21 @@ func (e *engine) serve(j *job, s slot, req *tape.Request) {
 	}
 	s.freedAt = e.clk.Now()
 	e.inFlight.Add(-1)
-	e.account(req) // before the slot is free: a stop rule must come first
+	e.account(req, j.left()) // before the slot is free: a stop rule must come first
 	if e.cfg.Ended != nil {
 		e.cfg.Ended(Ended{T: s.freedAt, Phase: req.Phase, Outcome: req.Outcome, Message: req.Message})
 	}
-	if e.slots != nil {
-		e.slots <- s
+	e.slots.put(s)
+	if j.left() > 0 { // the next turn must not wait for the counting
+		e.wg.Go(func() { e.write(j, req, answer.Text) })
+	} else {
+		e.write(j, req, answer.Text)
 	}
+	return answer
+}
+
+// write counts what is left to count, and puts the request on the tape.
+func (e *engine) write(j *job, req *tape.Request, text string) {
 	if e.cfg.Counter != nil && !req.Tokens.Output.OK && text != "" {
 		if n, err := e.cfg.Counter.CountTokens(text); err == nil {
 			req.Tokens.Output, req.Tokens.OutputSource = tape.Some(n), tape.SourceTokenizer
@@ -185,8 +209,9 @@ func (e *engine) serve(j *job, s slot, req *tape.Request) {
 	e.rec.put(req)
 }
 
-// account enters an ended request into the books and applies the stop rules.
-func (e *engine) account(req *tape.Request) {
+// account enters an ended request into the books and applies the stop rules. left
+// is how many turns would have followed in its session.
+func (e *engine) account(req *tape.Request, left int64) {
 	e.mu.Lock()
 	c := &e.counts
 	switch {
@@ -212,7 +237,7 @@ func (e *engine) account(req *tape.Request) {
 		c.preparation++
 		if req.Phase == tape.PhaseWarmup {
 			if req.Outcome.Failed() {
-				c.warmupFailed++
+				c.warmupFailed += 1 + left // the rest of a session fails with it
 			}
 			if w := e.cfg.Plan.Warmup(); c.warmupFailed == w {
 				reason, message = tape.ReasonWarmup, fmt.Sprintf("all %d warm-up requests failed; the last: %s: %s", w, req.Outcome, req.Message)

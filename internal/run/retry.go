@@ -100,7 +100,7 @@ func (e *engine) again(req *tape.Request, try int, released int64) bool {
 		RetryAfter: req.RetryAfter, Wait: e.clk.Now() - req.TEnd.V,
 	}
 	*req = tape.Request{
-		Type: req.Type, Seq: req.Seq, ID: req.ID, Phase: req.Phase, Worker: req.Worker, Ref: req.Ref,
+		Type: req.Type, Seq: req.Seq, ID: req.ID, Phase: req.Phase, Worker: req.Worker, Ref: req.Ref, Session: req.Session, Turn: req.Turn,
 		TDue: req.TDue, TReady: req.TReady, TReleased: req.TReleased,
 		AttemptLog: append(req.AttemptLog, at),
 	}

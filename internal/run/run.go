@@ -43,6 +43,8 @@ type Config struct {
 	ReadStamp string
 
 	Concurrency int64         // C; 0: no cap
+	Sessions    int64         // most sessions open at once, when the plan has sessions; 0: no cap
+	Recorded    bool          // later turns of sessions go on with the recorded answers, not with the server's
 	Duration    time.Duration // end of issuing; 0: when the plan ends
 	Attempts    int           // tries a request, at least 1
 	Retry       Retry         // of attempts that failed
@@ -105,8 +107,9 @@ type engine struct {
 	retry       context.Context // further attempts may be made while it lives
 	cancelRetry context.CancelFunc
 
-	slots chan slot // free slots; nil: no cap
-	wg    sync.WaitGroup
+	slots  *slots // for requests
+	places *slots // for sessions
+	wg     sync.WaitGroup
 
 	issued   atomic.Int64 // all phases
 	inFlight atomic.Int64
@@ -118,12 +121,6 @@ type engine struct {
 	stopped  *StopError
 	draining bool
 	allSent  bool // issuing has ended
-}
-
-// slot is a place under the cap, with the moment at which it became free.
-type slot struct {
-	freedAt int64
-	id      int
 }
 
 type counts struct {
@@ -153,9 +150,7 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 	defer e.cancelWork(nil)
 	defer e.cancelRetry()
 
-	if c := cfg.Concurrency; c > 0 {
-		e.slots = make(chan slot, c)
-	}
+	e.slots, e.places = newSlots(cfg.Concurrency), newSlots(cfg.Sessions)
 
 	if cfg.Inputs != nil {
 		e.inputs = countInputs(cfg.Inputs)
@@ -201,6 +196,9 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 	if open {
 		e.pace(first, staged)
 	}
+	if e.cfg.Plan.Sessions() > 0 {
+		e.wg.Wait() // their later turns are issued from what the first ones brought
+	}
 	e.stopBy(ctx)
 	e.mu.Lock()
 	e.allSent = true
@@ -226,24 +224,20 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 	return sum, err
 }
 
-// openSlots makes the places under the cap: at once, or along the ramp of a
-// closed loop. The function it returns ends a ramp that is still going on.
+// openSlots makes the places under the caps. In a closed loop the plan opens them;
+// of sessions those for sessions.
 func (e *engine) openSlots() (end func()) {
-	opens := e.cfg.Plan.SlotOpens()
-	var timers []*clock.Timer
-	for i := range int(e.cfg.Concurrency) {
-		if opens == nil || opens[i] == 0 {
-			e.slots <- slot{id: i}
-			continue
-		}
-		// A ramp has no due times: a slot is free from when it was opened.
-		timers = append(timers, e.clk.AfterFunc(opens[i]-e.clk.Now(), func() { e.slots <- slot{e.clk.Now(), i} }))
+	loop, other := e.slots, e.places
+	if e.cfg.Plan.Sessions() > 0 {
+		loop, other = e.places, e.slots
 	}
-	return func() {
-		for _, t := range timers {
-			t.Stop()
-		}
+	if other != nil {
+		other.resize(cap(other.free), 0)
 	}
+	if loop == nil {
+		return func() {}
+	}
+	return loop.follow(e.clk, e.cfg.Plan, 0)
 }
 
 // stop ends the issuing of rows with a named reason; the first one wins. A

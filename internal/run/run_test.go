@@ -53,6 +53,9 @@ type rig struct {
 	handler http.Handler
 	limits  exchange.Limits
 	change  func(*run.Config)
+	source  workload.Source // nil: questions
+	data    plan.Data       // of that source
+	reply   bool            // sessions go on with the server's replies
 	ctx     context.Context // nil: never cancelled
 	http2   bool            // with prior knowledge
 }
@@ -70,7 +73,10 @@ func (r rig) run() (*run.Summary, []*tape.Request, []tape.Record) {
 	if r.rows == 0 {
 		r.rows = 2000
 	}
-	p, err := plan.Make(r.load, r.output, r.rows, r.repeat, "", spec.Seeds{Run: 1})
+	if r.source == nil {
+		r.source, r.data = questions{r.rows, 0}, plan.Data{Rows: r.rows}
+	}
+	p, err := plan.MakeOf(r.load, r.output, r.data, r.repeat, "", spec.Seeds{Run: 1})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -86,14 +92,14 @@ func (r rig) run() (*run.Summary, []*tape.Request, []tape.Record) {
 		r.t.Fatal(err)
 	}
 	cfg := run.Config{
-		Clock: r.clk, Plan: p, Source: questions{r.rows, 0}, Tape: w,
+		Clock: r.clk, Plan: p, Source: r.source, Tape: w,
 		Exchange: exchange.New(exchange.Config{
 			Client: c, Dialect: d, Clock: r.clk, URL: "http://sim/v1/chat/completions",
 			Options: dialect.Options{Model: "sim-7b", Stream: true, Sampling: map[string]any{"ignore_eos": true}},
-			Limits:  r.limits,
+			Limits:  r.limits, KeepReply: r.reply, SessionHeader: "X-Session",
 		}),
 		Header:      tape.Header{Type: "header", Schema: tape.Schema, Run: "test", Spec: []byte("{}")},
-		Concurrency: r.load.Concurrency, Duration: r.load.Duration.D(), Attempts: int(max(r.load.Attempts, 1)),
+		Concurrency: p.Params.Concurrency, Sessions: p.Params.SessionConcurrency, Recorded: !r.reply, Duration: time.Duration(p.Params.Duration), Attempts: int(max(r.load.Attempts, 1)),
 		Drain: 30 * time.Second, Tail: r.load.Tail == "auto",
 		Retry: run.Retry{On: []string{"connect", "reset", "429", "5xx"}},
 	}
