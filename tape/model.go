@@ -166,6 +166,10 @@ const (
 	PhaseTail    Phase = "tail"
 )
 
+// PrepareSeq is the Seq of the first request of PhasePrepare: these are no rows of
+// the plan, and count from beyond any.
+const PrepareSeq = int64(1) << 40
+
 // Outcome is the class of a request's end. Only OutcomeOK enters latency and
 // token statistics.
 type Outcome string
@@ -210,7 +214,7 @@ func (o Outcome) Failed() bool {
 // is that of the first: latency spans all attempts.
 type Request struct {
 	Type    string      `json:"type"`         // "request"
-	Seq     int64       `json:"seq"`          // row of the plan
+	Seq     int64       `json:"seq"`          // row of the plan; PrepareSeq and up: of the preparation
 	ID      string      `json:"id,omitempty"` // sent in a header (target.request_id_header), so that a server's log can be held beside the tape
 	Phase   Phase       `json:"phase"`
 	Worker  int         `json:"worker"`
@@ -411,6 +415,7 @@ const (
 	ReasonInternal    = "internal"    // a fault of ours
 	ReasonDataset     = "dataset"     // a row could not be read or encoded in mid-run
 	ReasonRows        = "rows"        // the dataset's rows ran out before load.duration
+	ReasonPrepare     = "prepare"     // preparation failed: the cache is not in the state that was asked for
 	ReasonAbort       = "abort"       // too many requests failed: limits.abort
 )
 

@@ -210,6 +210,11 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 		Publish: func(s run.Snapshot) { live.Show(liveState(s)) },
 		Stop:    stop,
 	}
+	if len(j.prep.flush) > 0 || j.prep.source != nil {
+		side := j.otherClient(clk)
+		defer side.Close()
+		cfg.Prepare = j.prepareOf(c, side)
+	}
 	if j.count != nil {
 		cfg.Counter = j.count.tok
 	}
@@ -282,6 +287,9 @@ func liveState(s run.Snapshot) observe.State {
 func (j *job) tapeHeader(pre *probe.Result, clk *clock.Clock) tape.Header {
 	info := j.source.Info()
 	var notes []string
+	for _, l := range j.prep.lines(j.spec) {
+		notes = append(notes, j.mask("preparation: "+l))
+	}
 	for _, n := range append(j.notes, pre.Notes...) {
 		notes = append(notes, j.mask(n))
 	}
@@ -346,7 +354,7 @@ func (j *job) ending(sum *run.Summary, res *analysis.Results, runErr, writeErr e
 		return &exitError{code: exitInternal, msg: j.mask(runErr.Error()), hints: []string{readAgain}}
 	case writeErr != nil:
 		return &exitError{code: exitInternal, msg: writeErr.Error(), hints: []string{readAgain}}
-	case reason == tape.ReasonRefused || reason == tape.ReasonWarmup:
+	case reason == tape.ReasonRefused || reason == tape.ReasonWarmup || reason == tape.ReasonPrepare:
 		return j.nothingMeasured(sum)
 	}
 	return verdictEnding(res)
@@ -405,7 +413,7 @@ func tapeEnding(res *analysis.Results) error {
 		return &exitError{code: exitInternal, msg: "the run broke off: " + res.About.StopWhy}
 	case tape.ReasonDataset:
 		return usageError("the run broke off: " + res.About.StopWhy)
-	case tape.ReasonRefused, tape.ReasonWarmup:
+	case tape.ReasonRefused, tape.ReasonWarmup, tape.ReasonPrepare:
 		return &exitError{code: exitNothing, msg: "nothing was measured: " + res.About.StopWhy}
 	}
 	return verdictEnding(res)

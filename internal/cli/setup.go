@@ -84,6 +84,7 @@ type job struct {
 	source  *rows.Source
 	plan    *plan.Plan
 	count   *counting // nil: no target.tokenizer
+	prep    preparation
 	notes   []string
 	said    []string // notes for the statement alone: they say nothing about the numbers
 }
@@ -103,6 +104,9 @@ func (j *job) needServer(path string) error {
 func (j *job) close() {
 	if j.source != nil {
 		j.source.Close()
+	}
+	if j.prep.own {
+		j.prep.source.Close()
 	}
 }
 
@@ -169,13 +173,15 @@ func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error
 				return err
 			}
 		}
-		_, err := j.dialect.Body(item, j.options(s.Target.Model))
-		return err
+		return j.sendable(item)
 	}); err != nil {
 		return nil, usageError(err.Error())
 	}
 	j.notes = append(j.notes, j.source.Notes()...)
 	if err := j.loadTokenizer(); err != nil {
+		return nil, err
+	}
+	if err := j.makePreparation(); err != nil {
 		return nil, err
 	}
 	data, err := j.planData()

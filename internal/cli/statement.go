@@ -26,6 +26,9 @@ func statement(w io.Writer, j *job, pre *probe.Result, dir string) {
 	line("rows", "%s: %d rows, sha256 %.12s…, template %q", info.Path, info.Rows, info.SHA256, s.Workload.Template)
 	line("output", "%s", outputNote(s))
 	line("tokens", "%s", j.count.line())
+	for _, l := range j.prep.lines(s) {
+		line("prepare", "%s", l)
+	}
 	line("load", "%s%s", j.plan, tailNote(j))
 	if s.Workload.Sessions {
 		line("turns", "%s", turnsNote(s))

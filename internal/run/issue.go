@@ -100,13 +100,13 @@ func (e *engine) prepareItem(row plan.Row, item workload.Item) (*job, error) {
 func (e *engine) pace(j *job, staged <-chan *job) {
 	p := pace.New(e.clk)
 	defer p.Lock()()
-	if _, err := p.Wait(e.issue, 0); err != nil {
+	if _, err := p.Wait(e.issue, e.base); err != nil {
 		return
 	}
 	for ok := true; ok; j, ok = <-staged {
 		due := j.row.Due
 		if due != plan.NoDue {
-			if _, err := p.Wait(e.issue, due); err != nil {
+			if _, err := p.Wait(e.issue, e.base+due); err != nil {
 				return
 			}
 		}
@@ -151,8 +151,8 @@ func (e *engine) begin(j *job, s slot, ready int64) *tape.Request {
 	}
 	ready = max(ready, s.freedAt)
 	if j.row.Due != plan.NoDue {
-		req.TDue = tape.Some(j.row.Due)
-		ready = max(ready, j.row.Due)
+		req.TDue = tape.Some(e.base + j.row.Due)
+		ready = max(ready, req.TDue.V)
 	}
 	req.TReady = tape.Some(ready)
 	e.issued.Add(1)
@@ -166,8 +166,22 @@ func (e *engine) begin(j *job, s slot, ready int64) *tape.Request {
 	return req
 }
 
-// serve sends one request, all its attempts, and records it.
+// serve sends one request, gives its slot back and records it.
 func (e *engine) serve(j *job, s slot, req *tape.Request) (answer exchange.Answer) {
+	answer = e.send(j, req)
+	s.freedAt = e.clk.Now()
+	e.slots.put(s)
+	if j.left() > 0 { // the next turn must not wait for the counting
+		e.wg.Go(func() { e.write(j, req, answer.Text) })
+	} else {
+		e.write(j, req, answer.Text)
+	}
+	return answer
+}
+
+// send makes all attempts of a request, and enters its end into the books: before
+// its slot is free, since a stop rule must come first.
+func (e *engine) send(j *job, req *tape.Request) (answer exchange.Answer) {
 	released := req.TReleased.V
 	for try := 1; ; try++ {
 		answer = e.cfg.Exchange.Do(e.work, j.ready, req)
@@ -177,17 +191,11 @@ func (e *engine) serve(j *job, s slot, req *tape.Request) (answer exchange.Answe
 		}
 		released = e.clk.Now()
 	}
-	s.freedAt = e.clk.Now()
+	now := e.clk.Now()
 	e.inFlight.Add(-1)
-	e.account(req, j.left()) // before the slot is free: a stop rule must come first
+	e.account(req, j.left())
 	if e.cfg.Ended != nil {
-		e.cfg.Ended(Ended{T: s.freedAt, Phase: req.Phase, Outcome: req.Outcome, Message: req.Message})
-	}
-	e.slots.put(s)
-	if j.left() > 0 { // the next turn must not wait for the counting
-		e.wg.Go(func() { e.write(j, req, answer.Text) })
-	} else {
-		e.write(j, req, answer.Text)
+		e.cfg.Ended(Ended{T: now, Phase: req.Phase, Outcome: req.Outcome, Message: req.Message})
 	}
 	return answer
 }

@@ -50,6 +50,7 @@ type Config struct {
 	Retry       Retry         // of attempts that failed
 	Abandon     Abandon       // closes streams in the middle
 	Drain       time.Duration // for running requests after the first interrupt, or when the context is cancelled
+	Prepare     Prepare       // before the plan's rows
 	Tail        bool          // go on with unmeasured rows until the measured ones have ended
 
 	Counter  TokenCounter    // optional
@@ -115,6 +116,7 @@ type engine struct {
 	inFlight atomic.Int64
 	lags     lagWindow
 	inputs   *inputs // nil: prompts are not counted
+	base     int64   // when the plan's time begins; later than 0 after a preparation
 
 	mu       sync.Mutex
 	counts   counts
@@ -169,8 +171,6 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 		Machine: machine, ReadStamp: cmp.Or(cfg.ReadStamp, "conn"),
 	}
 
-	defer e.openSlots()()
-
 	e.rec = newRecorder(cfg.Tape, e.stop)
 	e.rec.put(&cfg.Header)
 	e.rec.flush() // in a frame of its own: a kill or a tear leaves a tape that says what it is
@@ -188,6 +188,11 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 	if cfg.Stop != nil {
 		sideWG.Go(func() { e.watchInterrupts(side) })
 	}
+	if cfg.Prepare.Flush != nil || cfg.Prepare.Rows > 0 {
+		e.prepareServer()
+		e.base = e.clk.Now() + lead
+	}
+	defer e.openSlots()()
 	if cfg.Duration > 0 {
 		t := e.clk.AfterFunc(int64(cfg.Duration)+lead, func() { e.stop(tape.ReasonDuration, "") })
 		defer t.Stop()
@@ -232,12 +237,12 @@ func (e *engine) openSlots() (end func()) {
 		loop, other = e.places, e.slots
 	}
 	if other != nil {
-		other.resize(cap(other.free), 0)
+		other.resize(cap(other.free), e.base)
 	}
 	if loop == nil {
 		return func() {}
 	}
-	return loop.follow(e.clk, e.cfg.Plan, 0)
+	return loop.follow(e.clk, e.cfg.Plan, e.base)
 }
 
 // stop ends the issuing of rows with a named reason; the first one wins. A
@@ -258,7 +263,7 @@ func (e *engine) stop(reason, message string) {
 		e.cancelRetry()
 	}
 	switch reason {
-	case tape.ReasonRefused, tape.ReasonWarmup, tape.ReasonInternal, tape.ReasonDisk, tape.ReasonDataset:
+	case tape.ReasonRefused, tape.ReasonWarmup, tape.ReasonPrepare, tape.ReasonInternal, tape.ReasonDisk, tape.ReasonDataset:
 		e.cancelWork(errCancelled)
 	}
 }

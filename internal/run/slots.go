@@ -96,7 +96,7 @@ func (p *slots) follow(clk *clock.Clock, pl *plan.Plan, base int64) (end func())
 	if steps == nil {
 		opens := pl.SlotOpens()
 		if opens == nil {
-			p.resize(cap(p.free), 0)
+			p.resize(cap(p.free), base)
 			return func() {}
 		}
 		for i, at := range opens {
@@ -106,7 +106,7 @@ func (p *slots) follow(clk *clock.Clock, pl *plan.Plan, base int64) (end func())
 	var timers []*clock.Timer
 	for _, s := range steps {
 		if s.At == 0 {
-			p.resize(int(s.N), 0)
+			p.resize(int(s.N), base)
 			continue
 		}
 		timers = append(timers, clk.AfterFunc(base+s.At-clk.Now(), func() { p.resize(int(s.N), clk.Now()) }))

@@ -45,6 +45,7 @@ func Default() *Spec {
 			Order:    "file",
 			History:  "server",
 		},
+		Prepare: Prepare{Concurrency: 1, OutputTokens: 1},
 		Load: Load{
 			Requests:    1,
 			Concurrency: 1,

@@ -269,7 +269,7 @@ func (d *decoder) rebase(path string) {
 
 // paths are the fields that name files or folders.
 func (s *Spec) paths() []*string {
-	return []*string{&s.Workload.Dataset.Path, &s.Target.Tokenizer, &s.Target.CAFile, &s.Target.CertFile, &s.Target.KeyFile}
+	return []*string{&s.Workload.Dataset.Path, &s.Prepare.Dataset, &s.Target.Tokenizer, &s.Target.CAFile, &s.Target.CertFile, &s.Target.KeyFile}
 }
 
 // set decodes one assignment.

@@ -8,6 +8,7 @@ type Spec struct {
 	Name      string    `json:"name"`
 	Target    Target    `json:"target"`
 	Workload  Workload  `json:"workload"`
+	Prepare   Prepare   `json:"prepare"`
 	Load      Load      `json:"load"`
 	Limits    Limits    `json:"limits"`
 	Record    Record    `json:"record"`
@@ -157,6 +158,21 @@ type Dataset struct {
 	TimeUnit string `json:"time_unit"`
 	// Fields of a raw request body that target.model and workload.stream replace: [model, stream].
 	Override []string `json:"override"`
+}
+
+// Prepare brings the server's prefix cache into a known state before the warm-up:
+// what it sends is recorded and counted apart, and has ended before the load begins.
+type Prepare struct {
+	// URL that is sent a POST first, to empty the cache; a path such as /flush_cache is that of each server. Left out: none.
+	Flush string `json:"flush"`
+	// File of prompts to send, read as workload.dataset is; left out: workload.dataset itself.
+	Dataset string `json:"dataset"`
+	// How many rows of it, from the first; left out beside dataset: all.
+	Rows int64 `json:"rows"`
+	// Most of these requests in flight.
+	Concurrency int64 `json:"concurrency"`
+	// Output tokens of each (max_tokens), whatever the row says.
+	OutputTokens int64 `json:"output_tokens"`
 }
 
 // Load is when and how much. Requests (N), Concurrency (C) and Rate (r) are

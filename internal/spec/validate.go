@@ -106,6 +106,7 @@ func (s *Spec) checkFields() []Issue {
 	c.workload()
 	c.load()
 	c.schedule()
+	c.prepare()
 	c.retry()
 	c.limits()
 	c.report()

@@ -27,6 +27,7 @@ func (s *Spec) Masked() *Spec {
 		m.Target.APIKey = mask
 	}
 	m.Target.URL = maskURL(s.Target.URL)
+	m.Prepare.Flush = maskURL(s.Prepare.Flush)
 	m.Target.Proxy = maskURL(s.Target.Proxy)
 	m.Target.URLs = slices.Clone(s.Target.URLs)
 	for i, raw := range m.Target.URLs {
@@ -107,7 +108,7 @@ func (s *Spec) Secrets() []string {
 			}
 		}
 	}
-	urls := append([]string{s.Target.URL, s.Target.Proxy}, s.Target.URLs...)
+	urls := append([]string{s.Target.URL, s.Target.Proxy, s.Prepare.Flush}, s.Target.URLs...)
 	for _, m := range s.Telemetry.Metrics {
 		urls = append(urls, m.URL)
 	}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"tokentape/internal/client"
+	"tokentape/internal/run"
+	"tokentape/internal/spec"
+	"tokentape/internal/workload"
+	"tokentape/internal/workload/rows"
+)
+
+// preparation is what prepare asks, ready to be sent.
+type preparation struct {
+	source *rows.Source // of the prompts; nil: none
+	own    bool         // source is not that of the workload
+	rows   int64
+	flush  []string // URLs
+}
+
+// makePreparation reads the rows of prepare, and checks every one of them.
+func (j *job) makePreparation() error {
+	p := j.spec.Prepare
+	if p.Flush != "" {
+		if strings.HasPrefix(p.Flush, "/") {
+			for _, b := range j.bases {
+				j.prep.flush = append(j.prep.flush, b.Root+p.Flush)
+			}
+		} else {
+			j.prep.flush = []string{p.Flush}
+		}
+	}
+	if !p.Sends() {
+		return nil
+	}
+	j.prep.source = j.source
+	if p.Dataset != "" {
+		w := j.spec.Workload
+		d := spec.Default().Workload.Dataset
+		d.Path, d.Columns, d.Extra, d.Turns = p.Dataset, w.Dataset.Columns, w.Dataset.Extra, w.Dataset.Turns
+		w.Dataset = d
+		var err error
+		if j.prep.source, err = rows.Open(w, j.spec.Seeds.Run, j.sendable); err != nil {
+			return usageError(err.Error())
+		}
+		j.prep.own = true
+	}
+	n := j.prep.source.Len()
+	if j.prep.rows = p.Rows; p.Rows == 0 {
+		j.prep.rows = n
+	}
+	if j.prep.rows > n {
+		return usageError(fmt.Sprintf("prepare.rows asks for %d rows, %s has %d", p.Rows, j.prep.source.Info().Path, n), "ask for fewer")
+	}
+	return nil
+}
+
+// sendable reports why an item cannot be sent.
+func (j *job) sendable(item workload.Item) error {
+	_, err := j.dialect.Body(item, j.options(j.spec.Target.Model))
+	return err
+}
+
+// lines describe the preparation, for the statement and the tape's notes.
+func (p *preparation) lines(s *spec.Spec) []string {
+	var out []string
+	if len(p.flush) > 0 {
+		out = append(out, "POST "+strings.Join(p.flush, ", ")+" to empty the cache; a failure ends the run")
+	}
+	if p.source != nil {
+		info := p.source.Info()
+		out = append(out, fmt.Sprintf("%d rows of %s (sha256 %.12s…), %d at a time, max_tokens %d, ended before the load begins; a failure ends the run",
+			p.rows, info.Path, info.SHA256, s.Prepare.Concurrency, s.Prepare.OutputTokens))
+	}
+	return out
+}
+
+// prepareOf is the preparation for the run.
+func (j *job) prepareOf(own, other *client.Client) run.Prepare {
+	p := run.Prepare{Rows: j.prep.rows, Concurrency: j.spec.Prepare.Concurrency, Output: j.spec.Prepare.OutputTokens}
+	if j.prep.source != nil {
+		p.Source = j.prep.source
+	}
+	if len(j.prep.flush) > 0 {
+		p.Flush = func(ctx context.Context) error {
+			for _, url := range j.prep.flush {
+				c := other
+				if j.isTarget(url) {
+					c = own
+				}
+				if err := flushCache(ctx, c, url, j.headerFor(url)); err != nil {
+					return errors.New(j.mask(err.Error()))
+				}
+			}
+			return nil
+		}
+	}
+	return p
+}
+
+// flushTimeout bounds a flush: engines wait for running requests before they do.
+const flushTimeout = 60 * time.Second
+
+func flushCache(ctx context.Context, c *client.Client, url string, header http.Header) error {
+	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
+	defer cancel()
+	var tr client.Trace
+	resp, err := c.Do(ctx, http.MethodPost, url, header, nil, &tr)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.Status/100 != 2 {
+		first, _ := io.ReadAll(io.LimitReader(resp.Body, 200))
+		return fmt.Errorf("POST %s was answered %d %s: %q", url, resp.Status, http.StatusText(resp.Status), first)
+	}
+	return nil
+}

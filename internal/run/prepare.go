@@ -1,0 +1,75 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"tokentape/internal/pace"
+	"tokentape/internal/plan"
+	"tokentape/internal/workload"
+	"tokentape/tape"
+)
+
+// Prepare is what is done before the first row of the plan; the zero Prepare does
+// nothing. All of it has ended when the plan's time begins, and any failure stops
+// the run: the load would meet a cache in another state than was asked for.
+type Prepare struct {
+	Flush       func(context.Context) error // empties the server's cache; nil: it is left as it is
+	Source      workload.Source             // of Rows items, sent from the first on
+	Rows        int64
+	Concurrency int64
+	Output      int64 // output tokens of each
+}
+
+// prepareServer does what Config.Prepare says.
+func (e *engine) prepareServer() {
+	p := e.cfg.Prepare
+	if _, err := pace.New(e.clk).Wait(e.issue, 0); err != nil {
+		return
+	}
+	if p.Flush != nil {
+		if err := p.Flush(e.issue); err != nil {
+			e.stop(tape.ReasonPrepare, "prepare.flush: "+err.Error())
+			return
+		}
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for worker := range int(min(p.Concurrency, p.Rows)) {
+		wg.Go(func() {
+			for e.issue.Err() == nil {
+				i := next.Add(1) - 1
+				if i >= p.Rows || !e.prepareRow(i, worker) {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// prepareRow sends one row, and reports whether to go on.
+func (e *engine) prepareRow(i int64, worker int) bool {
+	item, err := e.cfg.Prepare.Source.Item(i)
+	if err != nil {
+		e.stop(tape.ReasonDataset, fmt.Sprintf("row %d of the preparation: %s", i, err))
+		return false
+	}
+	item.OutputLen = e.cfg.Prepare.Output
+	row := plan.Row{Seq: tape.PrepareSeq + i, Due: plan.NoDue, Item: i, Phase: tape.PhasePrepare}
+	j, err := e.prepareItem(row, item)
+	if err != nil {
+		e.stop(tape.ReasonDataset, "of the preparation: "+err.Error())
+		return false
+	}
+	j.ready.Abandon.Tokens, j.ready.Abandon.After = 0, 0 // the cache is to be filled
+	req := e.begin(j, slot{e.clk.Now(), worker}, 0)
+	answer := e.send(j, req)
+	if req.Outcome != tape.OutcomeOK {
+		e.stop(tape.ReasonPrepare, fmt.Sprintf("row %d of the preparation: %s: %s", i, req.Outcome, req.Message))
+	}
+	e.write(j, req, answer.Text)
+	return req.Outcome == tape.OutcomeOK
+}
