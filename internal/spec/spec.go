@@ -8,8 +8,8 @@ type Spec struct {
 	Name      string    `json:"name"`
 	Target    Target    `json:"target"`
 	Workload  Workload  `json:"workload"`
-	Prepare   Prepare   `json:"prepare"`
 	Load      Load      `json:"load"`
+	Prepare   Prepare   `json:"prepare"`
 	Limits    Limits    `json:"limits"`
 	Record    Record    `json:"record"`
 	Report    Report    `json:"report"`
