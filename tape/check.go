@@ -27,7 +27,7 @@ func (r *Request) Check() error {
 		name string
 		v    Opt[int64]
 	}{
-		{"seq", Some(r.Seq)}, {"ref.row", Some(r.Ref.Row)}, {"ref.offset", Some(r.Ref.Offset)},
+		{"seq", Some(r.Seq)}, {"ref.row", Some(r.Ref.Row)}, {"ref.offset", Some(r.Ref.Offset)}, {"ref.dataset", Some(r.Ref.Data)},
 		{"bytes.sent", Some(r.Bytes.Sent)}, {"bytes.body", Some(r.Bytes.Body)}, {"bytes.reads", Some(r.Bytes.Reads)},
 		{"retry_after_ns", r.RetryAfter}, {"asked.output", r.Asked.Output}, {"asked.input", r.Asked.Input}, {"tokens.input", r.Tokens.Input}, {"tokens.output", r.Tokens.Output},
 		{"tokens.cached", r.Tokens.Cached}, {"tokens.reasoning", r.Tokens.Reasoning},

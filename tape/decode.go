@@ -46,6 +46,8 @@ func (c *cursor) request(r *Request) {
 					c.int64(&r.Ref.Row)
 				case "offset":
 					c.int64(&r.Ref.Offset)
+				case "dataset":
+					c.int64(&r.Ref.Data)
 				case "sha256":
 					c.text(&r.Ref.SHA256)
 				default:

@@ -22,6 +22,9 @@ func appendRequest(b []byte, r *Request) []byte {
 	b = appendInt(b, `,"ref":{"row":`, r.Ref.Row)
 	b = appendInt(b, `,"offset":`, r.Ref.Offset)
 	b = appendTextIf(b, `,"sha256":`, r.Ref.SHA256)
+	if r.Ref.Data != 0 {
+		b = appendInt(b, `,"dataset":`, r.Ref.Data)
+	}
 	b = append(b, '}')
 
 	b = appendOpt(b, `,"t_due":`, r.TDue)

@@ -62,6 +62,7 @@ type Header struct {
 	Spec   json.RawMessage `json:"spec"` // resolved, secrets as "***"
 	Plan   PlanRef         `json:"plan"`
 	Data   DataRef         `json:"dataset"`
+	Parts  []DataRef       `json:"datasets,omitempty"` // the datasets that dataset stands for, when there are several
 	Tok    *FileRef        `json:"tokenizer,omitempty"`
 	Host   Host            `json:"host"`
 	Server Server          `json:"server"`
@@ -200,6 +201,7 @@ type Ref struct {
 	Row    int64  `json:"row"`    // 0-based
 	Offset int64  `json:"offset"` // bytes from the start of the file
 	SHA256 string `json:"sha256,omitempty"`
+	Data   int64  `json:"dataset,omitempty"` // index into the header's datasets, when there are several
 }
 
 // Failed reports an end that counts as a failure: not ok, and neither cut short

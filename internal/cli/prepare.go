@@ -18,8 +18,8 @@ import (
 
 // preparation is what prepare asks, ready to be sent.
 type preparation struct {
-	source *rows.Source // of the prompts; nil: none
-	own    bool         // source is not that of the workload
+	source itemSource // of the prompts; nil: none
+	own    bool       // source is not that of the workload
 	rows   int64
 	flush  []string // URLs
 }
@@ -42,6 +42,7 @@ func (j *job) makePreparation() error {
 	j.prep.source = j.source
 	if p.Dataset != "" {
 		w := j.spec.Workload
+		w.Mix = nil
 		d := spec.Default().Workload.Dataset
 		d.Path, d.Columns, d.Extra, d.Turns = p.Dataset, w.Dataset.Columns, w.Dataset.Extra, w.Dataset.Turns
 		w.Dataset = d

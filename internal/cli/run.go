@@ -25,6 +25,7 @@ import (
 	"tokentape/internal/resource"
 	"tokentape/internal/run"
 	"tokentape/internal/telemetry"
+	"tokentape/internal/workload/rows"
 	"tokentape/tape"
 )
 
@@ -293,13 +294,19 @@ func (j *job) tapeHeader(pre *probe.Result, clk *clock.Clock) tape.Header {
 	for _, n := range append(j.notes, pre.Notes...) {
 		notes = append(notes, j.mask(n))
 	}
+	var parts []tape.DataRef
+	if m, ok := j.source.(*rows.Mix); ok {
+		for _, p := range m.Parts() {
+			parts = append(parts, tape.DataRef{Path: p.Path, Bytes: p.Bytes, Rows: p.Rows, SHA256: p.SHA256})
+		}
+	}
 	return tape.Header{
 		Type: "header", Schema: tape.Schema, Run: newRunID(clk.Wall()), Name: j.spec.Name,
-		Tool: tape.Tool{Version: versionNumber, Go: runtime.Version(), VCS: vcs()},
-		Spec: j.spec.JSON(),
-		Plan: tape.PlanRef{SHA256: j.plan.SHA256(), Rows: j.plan.Rows(), Kind: j.plan.Kind},
-		Data: tape.DataRef{Path: info.Path, Bytes: info.Bytes, Rows: info.Rows, SHA256: info.SHA256},
-		Tok:  j.count.ref(), Host: hostFacts(), Server: pre.Server, Notes: notes,
+		Tool:  tape.Tool{Version: versionNumber, Go: runtime.Version(), VCS: vcs()},
+		Spec:  j.spec.JSON(),
+		Plan:  tape.PlanRef{SHA256: j.plan.SHA256(), Rows: j.plan.Rows(), Kind: j.plan.Kind},
+		Data:  tape.DataRef{Path: info.Path, Bytes: info.Bytes, Rows: info.Rows, SHA256: info.SHA256},
+		Parts: parts, Tok: j.count.ref(), Host: hostFacts(), Server: pre.Server, Notes: notes,
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"tokentape/internal/plan"
 	"tokentape/internal/spec"
 	"tokentape/internal/workload"
+	"tokentape/internal/workload/dataset"
 	"tokentape/internal/workload/rows"
 )
 
@@ -75,13 +76,39 @@ func (f *specFlags) assignments() ([]spec.Set, error) {
 	return sets, nil
 }
 
+// itemSource is a dataset, or several.
+type itemSource interface {
+	workload.Source
+	Times() []int64
+	Info() dataset.Info
+	Notes() []string
+	MeanBytes() int64
+	Close() error
+}
+
+// openItems opens what the workload names, and checks every row.
+func openItems(w spec.Workload, seed int64, check func(workload.Item) error) (itemSource, error) {
+	if len(w.Mix) > 0 {
+		m, err := rows.OpenMix(w, seed, check)
+		if err != nil {
+			return nil, err
+		}
+		return m, nil
+	}
+	s, err := rows.Open(w, seed, check)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
 // job is a spec with everything that can be made of it before a server is asked.
 type job struct {
 	spec    *spec.Spec
 	bases   []spec.Base // of the servers, in the order in which requests take them
 	net     network
 	dialect dialect.Dialect
-	source  *rows.Source
+	source  itemSource
 	plan    *plan.Plan
 	count   *counting // nil: no target.tokenizer
 	prep    preparation
@@ -164,10 +191,10 @@ func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error
 		return nil, err
 	}
 
-	if s.Workload.Dataset.Path == "" {
+	if s.Workload.Dataset.Path == "" && len(s.Workload.Mix) == 0 {
 		return nil, usageError("nothing to ask: workload.dataset.path is not set", `a JSONL file with one {"question": "…"} a line: --dataset data.jsonl`)
 	}
-	if j.source, err = rows.Open(s.Workload, s.Seeds.Run, func(item workload.Item) error {
+	if j.source, err = openItems(s.Workload, s.Seeds.Run, func(item workload.Item) error {
 		if s.Workload.Sessions {
 			if _, err := workload.Converse(item, j.recorded()); err != nil {
 				return err
@@ -218,7 +245,7 @@ func (j *job) checkTail() error {
 		return nil
 	}
 	return usageError(fmt.Sprintf("load.tail: auto needs rows after the %d that are planned, and %s has %d",
-		j.plan.Rows(), j.spec.Workload.Dataset.Path, j.source.Len()), "more rows, or --repeat cycle")
+		j.plan.Rows(), j.source.Info().Path, j.source.Len()), "more rows, or --repeat cycle")
 }
 
 func repeatsNote(n int64) string {
@@ -234,6 +261,11 @@ func (j *job) recorded() bool { return j.spec.Workload.History == "recorded" }
 // planData is what the plan has to know of the rows.
 func (j *job) planData() (plan.Data, error) {
 	d := plan.Data{Rows: j.source.Len(), Times: j.source.Times()}
+	if m, ok := j.source.(*rows.Mix); ok {
+		for i, n := range m.Lens() {
+			d.Parts = append(d.Parts, plan.Part{Rows: n, Weight: j.spec.Workload.Mix[i].Weight})
+		}
+	}
 	if !j.spec.Workload.Sessions {
 		return d, nil
 	}
@@ -259,11 +291,11 @@ func readPlan(path string, j *job, data plan.Data) (*plan.Plan, error) {
 	}
 	if sum := j.source.Info().SHA256; p.DatasetSHA256 != "" && p.DatasetSHA256 != sum {
 		return nil, fmt.Errorf("%s was made for another dataset (sha256 %.12s…) than %s (sha256 %.12s…)",
-			path, p.DatasetSHA256, j.spec.Workload.Dataset.Path, sum)
+			path, p.DatasetSHA256, j.source.Info().Path, sum)
 	}
 	if n := j.source.Len(); p.Params.DataRows != n {
 		return nil, fmt.Errorf("%s was made for %d rows of %s, this spec chooses %d: workload.dataset.filter, skip, limit and on_bad_row must be as they were",
-			path, p.Params.DataRows, j.spec.Workload.Dataset.Path, n)
+			path, p.Params.DataRows, j.source.Info().Path, n)
 	}
 	if p.Params.Sessions != j.spec.Workload.Sessions {
 		return nil, fmt.Errorf("%s was made with workload.sessions: %t, this spec says %t", path, p.Params.Sessions, j.spec.Workload.Sessions)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"tokentape/internal/probe"
 	"tokentape/internal/spec"
+	"tokentape/internal/workload/rows"
 )
 
 // statement says, before the first request, what will be sent.
@@ -22,8 +24,15 @@ func statement(w io.Writer, j *job, pre *probe.Result, dir string) {
 		line("", "%s", l)
 	}
 	line("model", "%s%s", pre.Server.Model, engineNote(pre))
-	info := j.source.Info()
-	line("rows", "%s: %d rows, sha256 %.12s…, template %q", info.Path, info.Rows, info.SHA256, s.Workload.Template)
+	if m, ok := j.source.(*rows.Mix); ok {
+		for i, p := range m.Parts() {
+			part := s.Workload.Mix[i]
+			line("rows", "weight %g: %s: %d rows, sha256 %.12s…, template %q", part.Weight, p.Path, p.Rows, p.SHA256, cmp.Or(part.Template, s.Workload.Template))
+		}
+	} else {
+		info := j.source.Info()
+		line("rows", "%s: %d rows, sha256 %.12s…, template %q", info.Path, info.Rows, info.SHA256, s.Workload.Template)
+	}
 	line("output", "%s", outputNote(s))
 	line("tokens", "%s", j.count.line())
 	for _, l := range j.prep.lines(s) {

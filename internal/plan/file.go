@@ -183,7 +183,7 @@ func newFromHeader(h header) (*Plan, error) {
 		p, err = fromParams(h.Load, Data{})
 	} else if err = h.Load.check(); err == nil {
 		// Not all at once: the header may claim what the file does not hold.
-		p = &Plan{Kind: KindRows, Params: h.Load, order: newOrder(h.Load), rows: make([]row, 0, min(h.Rows, 1<<20))}
+		p = &Plan{Kind: KindRows, Params: h.Load, order: newOrder(h.Load), mix: newMixer(h.Load), rows: make([]row, 0, min(h.Rows, 1<<20))}
 	}
 	if err != nil {
 		return nil, err

@@ -37,6 +37,7 @@ func TestGolden(t *testing.T) {
 		"stages_poisson":      {Arrivals: "poisson", Warmup: 1, Stages: []spec.Stage{{Rate: 2, Duration: dur(2 * time.Second)}, {Rate: 0.5, Duration: dur(4 * time.Second)}}},
 		"stages_concurrency":  {Stages: []spec.Stage{{Concurrency: 2, Duration: dur(time.Second)}, {Concurrency: 5, Duration: dur(time.Second)}}},
 		"stagger":             {Requests: 4, Concurrency: 3, Stagger: dur(100 * time.Millisecond)},
+		"mix":                 {Requests: 8, Concurrency: 2, Warmup: 1},
 		"replay":              {Arrivals: "replay", Warmup: 1},
 		"replay_window":       {Arrivals: "replay", Replay: spec.Replay{Scale: 0.5, From: dur(2 * time.Second), To: dur(9 * time.Second)}},
 		"sessions":            {Sessions: 3, SessionConcurrency: 2, Warmup: 1, Think: spec.Think{Kind: "exponential", Mean: dur(2 * time.Second)}},
@@ -46,6 +47,9 @@ func TestGolden(t *testing.T) {
 		data, order := Data{Rows: 12}, OrderShuffle
 		if strings.HasPrefix(name, "sessions") {
 			data.Turns = []int32{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}
+		}
+		if name == "mix" {
+			data.Parts = []Part{{Rows: 8, Weight: 3}, {Rows: 4, Weight: 1}}
 		}
 		if load.Arrivals == replay {
 			order = OrderFile

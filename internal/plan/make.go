@@ -43,6 +43,9 @@ type Params struct {
 	Order        string  `json:"order"`
 	OrderSeed    int64   `json:"order_seed,omitempty"`
 
+	Parts   []Part `json:"parts,omitempty"` // the datasets that DataRows is made of, in order; nil: one
+	MixSeed int64  `json:"mix_seed,omitempty"`
+
 	Stages  []Stage `json:"stages,omitempty"`     // all of one kind; Duration is their sum
 	Stagger int64   `json:"stagger_ns,omitempty"` // between the openings of two slots
 	Replay  *Replay `json:"replay,omitempty"`     // with Arrivals "replay"
@@ -95,6 +98,8 @@ type Data struct {
 	Rows int64
 	// Turns is the number of turns of each row; with sessions only.
 	Turns []int32
+	// Parts are the datasets of a mix, in the order of their rows; nil: one dataset.
+	Parts []Part
 	// Times are those of the rows in ns after the first, ascending; nil: none.
 	Times []int64
 }
@@ -125,7 +130,13 @@ func MakeOf(load spec.Load, output int64, data Data, repeat, order string, seeds
 	q := Params{
 		Requests: load.Requests, Concurrency: load.Concurrency, Duration: int64(load.Duration),
 		Warmup: load.Warmup, Output: output, DataRows: data.Rows, Repeat: repeat, Order: order,
-		Stagger: int64(load.Stagger),
+		Stagger: int64(load.Stagger), Parts: data.Parts,
+	}
+	if len(q.Parts) > 1 {
+		q.MixSeed = seeds.Run
+		if seeds.Mix != nil {
+			q.MixSeed = *seeds.Mix
+		}
 	}
 	if load.Arrivals == replay {
 		q.Arrivals = replay
@@ -194,7 +205,7 @@ func fromParams(q Params, data Data) (*Plan, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	p := &Plan{Kind: KindRows, Params: q, warmup: q.Warmup, order: newOrder(q)}
+	p := &Plan{Kind: KindRows, Params: q, warmup: q.Warmup, order: newOrder(q), mix: newMixer(q)}
 	if q.Arrivals == replay {
 		if err := p.replay(data.Times); err != nil {
 			return nil, err
@@ -203,7 +214,7 @@ func fromParams(q Params, data Data) (*Plan, error) {
 	}
 	if q.generator() {
 		p.Kind = KindGenerator
-		if q.Repeat == RepeatNone && q.DataRows <= q.Warmup {
+		if q.Repeat == RepeatNone && q.DataRows <= q.Warmup && p.mix == nil {
 			return nil, fewRows("load.warmup", "%d warm-up rows and at least one measured row need more dataset rows than the %d there are", q.Warmup, q.DataRows)
 		}
 		return p, nil
@@ -283,6 +294,9 @@ func (p *Plan) fill() error {
 		return err
 	}
 	n := int64(len(p.rows)) - q.Warmup
+	if p.mix != nil {
+		return p.fillMixed()
+	}
 	for i := range p.rows {
 		at := int64(i) - q.Warmup
 		if at < 0 {
@@ -309,6 +323,14 @@ func tooMany(q Params, n int64) error {
 func (p *Plan) draw(i int64) (Row, bool) {
 	q := p.Params
 	r := Row{Seq: i, Due: NoDue, Output: q.Output}
+	if p.mix != nil {
+		if r.Phase = tape.PhaseMeasure; i < q.Warmup {
+			r.Phase = tape.PhaseWarmup
+		}
+		var ok bool
+		r.Item, ok = p.mix.item(i)
+		return r, ok
+	}
 	own := max(q.DataRows-q.Warmup, 0) // rows kept for measured requests
 	r.Phase = tape.PhaseMeasure
 	at := i - q.Warmup
@@ -367,6 +389,9 @@ func (q Params) check() error {
 		return bad("load.stagger", "%s is negative", seconds(q.Stagger))
 	case !q.Sessions && !q.Open() && q.Concurrency == 0:
 		return bad("load.concurrency", "0 means no cap, which needs load.rate; set one of the two")
+	}
+	if err := q.checkParts(); err != nil {
+		return err
 	}
 	if err := q.checkStages(); err != nil {
 		return err

@@ -49,6 +49,7 @@ type Plan struct {
 	talks  []talk // beside rows; nil without sessions
 	warmup int64
 	order  order
+	mix    *mixer // nil: one dataset
 	tail   *tail
 }
 

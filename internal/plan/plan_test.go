@@ -436,6 +436,60 @@ func TestStages(t *testing.T) {
 	}
 }
 
+// A mix draws datasets by weight and takes each one's rows in turn, whatever the
+// load; a generator draws the same as rows that are made before.
+func TestMix(t *testing.T) {
+	parts := []Part{{Rows: 10, Weight: 3}, {Rows: 5, Weight: 1}}
+	data := Data{Rows: 15, Parts: parts}
+	p, err := MakeOf(spec.Load{Requests: 4000, Concurrency: 1}, 0, data, RepeatCycle, OrderFile, spec.Seeds{Run: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n [2]int64
+	for i, r := range rowsOf(p, 4000) {
+		k := 0
+		if r.Item >= 10 {
+			k = 1
+		}
+		want := n[k] % parts[k].Rows
+		if k == 1 {
+			want += 10
+		}
+		if r.Item != want {
+			t.Fatalf("row %d takes %d, want %d", i, r.Item, want)
+		}
+		n[k]++
+	}
+	if share := float64(n[0]) / 4000; math.Abs(share-0.75) > 4*math.Sqrt(0.75*0.25/4000) {
+		t.Errorf("%.3f of the rows are of the first dataset, want 0.75", share)
+	}
+	g, err := MakeOf(spec.Load{Duration: dur(time.Second), Concurrency: 1}, 0, data, RepeatCycle, OrderFile, spec.Seeds{Run: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(100) {
+		a, _ := p.At(99 - i)
+		if b, ok := g.At(99 - i); !ok || a.Item != b.Item {
+			t.Fatalf("row %d: %d, the generator takes %d", 99-i, a.Item, b.Item)
+		}
+	}
+	two := int64(2)
+	q, err := MakeOf(spec.Load{Requests: 4000, Concurrency: 1}, 0, data, RepeatCycle, OrderFile, spec.Seeds{Run: 1, Mix: &two})
+	if err != nil || reflect.DeepEqual(rowsOf(p, 100), rowsOf(q, 100)) {
+		t.Errorf("seeds.mix does not decide (%v)", err)
+	}
+	if _, err := MakeOf(spec.Load{Requests: 15, Concurrency: 1}, 0, data, RepeatNone, OrderFile, spec.Seeds{Run: 1}); err == nil || !strings.Contains(err.Error(), "of the mix (from 0) has") {
+		t.Errorf("a dataset that runs out: %v", err)
+	}
+	var saved bytes.Buffer
+	if err := p.Write(&saved); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Read(&saved); err != nil || got.SHA256() != p.SHA256() {
+		t.Errorf("read back: %v", err)
+	}
+}
+
 func TestReplay(t *testing.T) {
 	times := []int64{0, 0, 5, 7, 100, 101}
 	make := func(l spec.Load) (*Plan, error) {

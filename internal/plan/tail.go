@@ -32,9 +32,11 @@ func (p *Plan) Tail(i int64) (r Row, ok bool) {
 		return Row{}, false
 	}
 	q, n := p.Params, int64(len(p.rows))
-	r = Row{
-		Seq: n + i, Due: NoDue, Output: q.Output, Phase: tape.PhaseTail,
-		Item: p.order.item((n + i) % q.DataRows),
+	r = Row{Seq: n + i, Due: NoDue, Output: q.Output, Phase: tape.PhaseTail}
+	if p.mix == nil {
+		r.Item = p.order.item((n + i) % q.DataRows)
+	} else if r.Item, ok = p.mix.item(n + i); !ok {
+		return Row{}, false // that dataset has none left
 	}
 	if q.Open() {
 		r.Due = p.tailDue(i)

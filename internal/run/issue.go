@@ -143,7 +143,7 @@ func (e *engine) release(j *job, s slot, ready int64) {
 func (e *engine) begin(j *job, s slot, ready int64) *tape.Request {
 	req := &tape.Request{
 		Type: "request", Seq: j.row.Seq, Phase: j.row.Phase, Worker: s.id,
-		Ref: tape.Ref{Row: j.item.Ref.Row, Offset: j.item.Ref.Offset, SHA256: j.item.Ref.SHA256},
+		Ref: tape.Ref{Row: j.item.Ref.Row, Offset: j.item.Ref.Offset, SHA256: j.item.Ref.SHA256, Data: int64(j.item.Ref.Data)},
 	}
 	req.ID = e.cfg.Header.Run + "-" + strconv.FormatInt(j.row.Seq, 10)
 	if j.row.Session > 0 {

@@ -1,6 +1,8 @@
 package spec
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
@@ -80,6 +82,11 @@ func Default() *Spec {
 // N; a rate alone has no cap; both rules need to know what was set, not only its
 // value.
 func (s *Spec) resolve(file string) {
+	for i := range s.Workload.Mix {
+		if !s.wasSet(fmt.Sprintf("workload.mix[%d].weight", i)) {
+			s.Workload.Mix[i].Weight = cmp.Or(s.Workload.Mix[i].Weight, 1)
+		}
+	}
 	s.resolveStages()
 	open := s.Load.Open()
 	bounded := s.Load.Duration > 0 || s.Load.Arrivals == "replay"

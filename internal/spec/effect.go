@@ -56,6 +56,7 @@ func (s *Spec) withoutEffect() []noEffect {
 	l := s.Load
 	s.scheduleEffect(idle)
 	s.prepareEffect(idle)
+	s.mixEffect(idle)
 	open, replay := l.Open(), l.Arrivals == "replay"
 	const needsRate = "without load.rate there are no arrivals: each request waits for a free slot"
 	idle(!open, "load.arrivals", needsRate, "give load.rate (--rate), or remove it")
@@ -218,6 +219,7 @@ func (c *checker) bounds() {
 	}
 	drawn := l.Open() && l.Arrivals != "constant" && l.Arrivals != "replay" && c.s.Seeds.Arrivals == nil ||
 		c.s.Workload.Order == "shuffle" && c.s.Seeds.Order == nil ||
+		len(c.s.Workload.Mix) > 1 && c.s.Seeds.Mix == nil ||
 		c.s.Workload.Sessions && l.Think.Mean > 0 && l.Think.Kind != "fixed" && c.s.Seeds.Think == nil ||
 		l.Attempts > 1 && l.Retry.Backoff.Initial > 0 && l.Retry.Backoff.Jitter > 0 && c.s.Seeds.Retry == nil ||
 		l.Abandon.Share > 0 && l.Abandon.Share < 1 && c.s.Seeds.Abandon == nil

@@ -269,7 +269,11 @@ func (d *decoder) rebase(path string) {
 
 // paths are the fields that name files or folders.
 func (s *Spec) paths() []*string {
-	return []*string{&s.Workload.Dataset.Path, &s.Prepare.Dataset, &s.Target.Tokenizer, &s.Target.CAFile, &s.Target.CertFile, &s.Target.KeyFile}
+	out := []*string{&s.Workload.Dataset.Path, &s.Prepare.Dataset, &s.Target.Tokenizer, &s.Target.CAFile, &s.Target.CertFile, &s.Target.KeyFile}
+	for i := range s.Workload.Mix {
+		out = append(out, &s.Workload.Mix[i].Dataset)
+	}
+	return out
 }
 
 // set decodes one assignment.

@@ -112,6 +112,8 @@ type CustomUsage struct {
 // Workload is what is asked.
 type Workload struct {
 	Dataset Dataset `json:"dataset"`
+	// Several datasets in one load, in place of dataset.path: [{dataset: chat.jsonl, weight: 3}, {dataset: code.jsonl, weight: 1}].
+	Mix []Part `json:"mix"`
 	// The prompt, with fields of the row in braces: "{question}".
 	Template string `json:"template"`
 	// The whole request body in place of a prompt, fields of the row in braces: {inputs: "{question}"}.
@@ -132,6 +134,19 @@ type Workload struct {
 	Sessions bool `json:"sessions"`
 	// What stands in later turns for the earlier answers: the server's own, or those recorded in the row.
 	History string `json:"history"`
+}
+
+// Part is one dataset of workload.mix, read as the other settings of
+// workload.dataset say.
+type Part struct {
+	// The file; relative to the spec's folder.
+	Dataset string `json:"dataset"`
+	// Its share of the requests is weight ÷ sum of all weights; 1 when left out.
+	Weight float64 `json:"weight"`
+	// Its prompts; workload.template when left out.
+	Template string `json:"template"`
+	// Most output tokens where a row says nothing; workload.output_tokens when left out.
+	OutputTokens int64 `json:"output_tokens"`
 }
 
 // Dataset names the rows, and says how they are read.
@@ -384,6 +399,8 @@ type Seeds struct {
 	Retry *int64 `json:"retry,omitempty"`
 	// Of the choice of requests to abandon alone.
 	Abandon *int64 `json:"abandon,omitempty"`
+	// Of the choice among the datasets of workload.mix alone.
+	Mix *int64 `json:"mix,omitempty"`
 	// Of think times alone.
 	Think *int64 `json:"think,omitempty"`
 }

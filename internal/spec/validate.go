@@ -115,7 +115,7 @@ func (s *Spec) checkFields() []Issue {
 	for _, f := range []struct {
 		path  string
 		value *int64
-	}{{"seeds.run", &s.Seeds.Run}, {"seeds.arrivals", s.Seeds.Arrivals}, {"seeds.order", s.Seeds.Order}, {"seeds.retry", s.Seeds.Retry}, {"seeds.abandon", s.Seeds.Abandon}, {"seeds.think", s.Seeds.Think}} {
+	}{{"seeds.run", &s.Seeds.Run}, {"seeds.arrivals", s.Seeds.Arrivals}, {"seeds.order", s.Seeds.Order}, {"seeds.retry", s.Seeds.Retry}, {"seeds.abandon", s.Seeds.Abandon}, {"seeds.think", s.Seeds.Think}, {"seeds.mix", s.Seeds.Mix}} {
 		if f.value != nil && *f.value < 0 {
 			c.bad(f.path, "", "%d is negative", *f.value)
 		}
@@ -213,6 +213,7 @@ func (c *checker) workload() {
 		c.bad("workload.template", `such as "{question}"`, "is empty, so that nothing would be asked")
 	}
 	c.dataset()
+	c.mix()
 	c.includeUsage()
 	if w.OutputTokens < 0 {
 		c.bad("workload.output_tokens", "0 leaves it to the server", "%d is negative", w.OutputTokens)

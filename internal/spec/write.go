@@ -43,6 +43,8 @@ func (s *Spec) Masked() *Spec {
 	m.Workload.Sampling, _ = cloneAny(s.Workload.Sampling).(map[string]any)
 	m.Workload.Body, _ = cloneAny(s.Workload.Body).(map[string]any)
 	m.Workload.Dataset = s.Workload.Dataset.clone()
+	m.Workload.Mix = slices.Clone(s.Workload.Mix)
+	m.Seeds.Mix = cloneInt(s.Seeds.Mix)
 	m.Load.Stages = slices.Clone(s.Load.Stages)
 	m.Seeds.Think = cloneInt(s.Seeds.Think)
 	m.Load.Retry.On = slices.Clone(s.Load.Retry.On)
@@ -265,6 +267,15 @@ func flow(v any) string {
 			return "{url: " + text(v.URL) + "}"
 		}
 		return "{name: " + text(v.Name) + ", url: " + text(v.URL) + "}"
+	case Part:
+		what := "{dataset: " + text(v.Dataset) + ", weight: " + strings.TrimSuffix(flow(v.Weight), ".0")
+		if v.Template != "" {
+			what += ", template: " + text(v.Template)
+		}
+		if v.OutputTokens != 0 {
+			what += ", output_tokens: " + flow(v.OutputTokens)
+		}
+		return what + "}"
 	case Stage:
 		what := "rate: " + strings.TrimSuffix(flow(v.Rate), ".0")
 		if v.Concurrency > 0 {

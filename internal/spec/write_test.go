@@ -179,6 +179,15 @@ func drawSpec(t *rapid.T) *Spec {
 		s.Workload.History = pick("history", "workload.history")
 		s.Load.Requests, s.Load.Sessions, s.Load.SessionConcurrency = 0, 4, 9
 	}
+	if s.Load.Arrivals != "replay" && rapid.Bool().Draw(t, "mixed") {
+		s.Workload.Mix = []Part{{"/a.jsonl", rapid.Float64Range(0.1, 9).Draw(t, "weight"), rapid.SampledFrom([]string{"", "{q}", "a: b, c", "# c"}).Draw(t, "part"), 0}, {"/b.jsonl", 1, "", 7}}
+	}
+	if rapid.Bool().Draw(t, "prepared") {
+		s.Prepare = Prepare{rapid.SampledFrom([]string{"", "/flush", "http://h:1/x"}).Draw(t, "flush"), rapid.SampledFrom([]string{"", "/p.jsonl"}).Draw(t, "seeding"), rapid.Int64Range(0, 9).Draw(t, "rows"), 2, 3}
+		if !s.Prepare.Sends() {
+			s.Prepare.Concurrency, s.Prepare.OutputTokens = 1, 1
+		}
+	}
 	switch stages {
 	case 1:
 		s.Load.Rate, s.Load.Stages = 0, []Stage{{Rate: 5, Duration: 9}, {Rate: 1.5, Duration: 1}}

@@ -31,6 +31,7 @@ type Ref struct {
 	Row    int64  // 0-based
 	Offset int64  // bytes from the start of the dataset file
 	SHA256 string // of the row's raw bytes, hex
+	Data   int    // which dataset of a mix, 0-based
 }
 
 // Message is one chat message.
