@@ -64,7 +64,7 @@ func (s *Spec) withoutEffect() []noEffect {
 	idle(!open, "load.conditioned", needsRate, "give load.rate (--rate), or remove it")
 	idle(open && l.Arrivals != "gamma", "load.burstiness", "load.arrivals is "+l.Arrivals, "load.arrivals: gamma, or remove it")
 	idle(open && l.Arrivals != "poisson", "load.conditioned", "load.arrivals is "+l.Arrivals, "load.arrivals: poisson, or remove it")
-	idle(open && l.Arrivals == "poisson" && l.Requests == 0, "load.conditioned", "load.duration alone does not fix the number of arrivals", "give load.requests, or remove it")
+	idle(open && l.Arrivals == "poisson" && l.Requests == 0 && l.Sessions == 0, "load.conditioned", "load.duration alone does not fix the number of arrivals", "give load.requests, or remove it")
 	idle(l.Ramp.Shape == "", "load.ramp.from", "load.ramp.shape is not given", "load.ramp.shape: linear or exponential")
 	idle(l.Ramp.Shape == "", "load.ramp.duration", "load.ramp.shape is not given", "load.ramp.shape: linear or exponential")
 	idle(!open && l.Requests == 0 && !s.Workload.Sessions, "load.tail", "a closed loop bound by load.duration issues until it ends, so nothing comes after", "give load.requests, or remove it")
