@@ -20,13 +20,12 @@ import (
 
 // example is one of docs/datasets.md: a file, a spec, and what comes of them.
 type example struct {
-	line        int
-	name        string // of the file
-	file, spec  string
-	sends       []string
-	exactly     bool
-	notes       string
-	format, api string // as they came out
+	line       int
+	name       string // of the file
+	file, spec string
+	sends      []string
+	exactly    bool
+	notes      string
 }
 
 func examples(t *testing.T) []*example {
