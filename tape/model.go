@@ -90,6 +90,7 @@ type Anchor struct {
 type PlanRef struct {
 	SHA256 string `json:"sha256"`
 	Rows   int64  `json:"rows"`
+	Warmup int64  `json:"warmup,omitempty"` // of these, warm-up
 	Kind   string `json:"kind"`
 }
 

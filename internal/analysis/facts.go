@@ -96,7 +96,7 @@ func (r *run) planned(issued int64) int64 {
 	case r.footer != nil:
 		return r.footer.Planned
 	case r.header.Plan.Rows > 0:
-		return max(issued, r.header.Plan.Rows-r.spec.Load.Warmup)
+		return max(issued, r.header.Plan.Rows-cmp.Or(r.header.Plan.Warmup, r.spec.Load.Warmup))
 	}
 	return max(issued, r.spec.Load.Requests)
 }

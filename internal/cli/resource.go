@@ -19,6 +19,9 @@ func (j *job) resources(m resource.Machine) error {
 	if n.InFlight == 0 {
 		n.InFlight = s.Load.SessionConcurrency // each has one request in flight at most
 	}
+	if n.InFlight > 0 && s.Prepare.Sends() {
+		n.InFlight = max(n.InFlight, s.Prepare.Concurrency)
+	}
 	for _, st := range s.Load.Stages {
 		n.Rate = max(n.Rate, st.Rate)
 	}

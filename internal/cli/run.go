@@ -304,7 +304,7 @@ func (j *job) tapeHeader(pre *probe.Result, clk *clock.Clock) tape.Header {
 		Type: "header", Schema: tape.Schema, Run: newRunID(clk.Wall()), Name: j.spec.Name,
 		Tool:  tape.Tool{Version: versionNumber, Go: runtime.Version(), VCS: vcs()},
 		Spec:  j.spec.JSON(),
-		Plan:  tape.PlanRef{SHA256: j.plan.SHA256(), Rows: j.plan.Rows(), Kind: j.plan.Kind},
+		Plan:  tape.PlanRef{SHA256: j.plan.SHA256(), Rows: j.plan.Rows(), Warmup: j.plan.Warmup(), Kind: j.plan.Kind},
 		Data:  tape.DataRef{Path: info.Path, Bytes: info.Bytes, Rows: info.Rows, SHA256: info.SHA256},
 		Parts: parts, Tok: j.count.ref(), Host: hostFacts(), Server: pre.Server, Notes: notes,
 	}
