@@ -124,6 +124,16 @@ func (a *account) feed(p []byte) (body int) {
 	return body
 }
 
+// torn reports whether what came so far is the beginning of a head, or nothing.
+func (a *account) torn() bool {
+	const begin = "HTTP/1."
+	if a.state == stStatus {
+		n := min(a.n, len(begin))
+		return string(a.line[:n]) == begin[:n]
+	}
+	return a.state == stHeader
+}
+
 // keep adds to the present line, of which only the beginning is ever needed.
 func (a *account) keep(p []byte) {
 	if a.n < len(a.line) {

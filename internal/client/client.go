@@ -200,6 +200,11 @@ func (c *Client) Do(ctx context.Context, method, rawURL string, header http.Head
 			if fl != nil && tr.Reused && tr.Sent == 0 && tr.Headers < 0 && ctx.Err() == nil && c.ctx.Err() == nil {
 				continue
 			}
+			if fl != nil && Classify(err) == ClassOther {
+				if cut := fl.cut(); cut != nil {
+					err = cut
+				}
+			}
 			return nil, c.failed(ctx, cancel, tr, target, err)
 		}
 		b := &Body{inner: resp.Body, c: c, ctx: ctx, cancel: cancel, f: fl, tr: tr, last: -1}

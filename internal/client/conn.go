@@ -1,6 +1,7 @@
 package client
 
 import (
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	t := c.clock.Now()
 	if f := c.cur.Load(); f != nil {
 		f.read(p[:n], t)
+		if err != nil {
+			f.lost(err)
+		}
 	}
 	if err != nil && c.gate != nil {
 		c.gate.release(false)
@@ -95,7 +99,8 @@ type flight struct {
 	acc        account
 	marks      []Mark // marks[at:] wait
 	at         int
-	avail      int // their sum
+	avail      int   // their sum
+	ended      error // how the server ended the connection before the head was complete
 }
 
 func newFlight(method string) *flight {
@@ -158,6 +163,26 @@ func (f *flight) read(p []byte, t int64) {
 		f.at = 0
 	}
 	f.marks = append(f.marks, Mark{body, t})
+}
+
+// lost notes that the server ended the connection. net/http judges a torn head by
+// its last line and forgets why there is no more of it.
+func (f *flight) lost(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if class := Classify(err); f.ended == nil && f.acc.torn() && (class == ClassReset || class == ClassEOF) {
+		f.ended = err
+	}
+}
+
+// cut is why the connection ended inside the head or before it, nil when it did not.
+func (f *flight) cut() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended == io.EOF && f.acc.heads > 0 {
+		return io.ErrUnexpectedEOF
+	}
+	return f.ended
 }
 
 // take moves the marks of the next n body bytes to out. When fewer are known it

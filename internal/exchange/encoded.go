@@ -84,7 +84,12 @@ func (e *encoded) open() error {
 	c := codings[e.coding]
 	in := bufio.NewReader(source{e})
 	for i := range c.magic {
-		if first, err := in.Peek(i + 1); err != nil || !bytes.Equal(first, c.magic[:i+1]) {
+		first, err := in.Peek(i + 1)
+		if err == io.EOF && i > 0 { // cut inside the coding's own first bytes
+			e.in, e.dec = true, ended{io.ErrUnexpectedEOF}
+			return io.ErrUnexpectedEOF
+		}
+		if err != nil || !bytes.Equal(first, c.magic[:i+1]) {
 			e.dec = in
 			return nil
 		}

@@ -10,6 +10,7 @@ import (
 
 	"tokentape/internal/client"
 	"tokentape/internal/dialect"
+	"tokentape/internal/dialect/frame"
 	"tokentape/tape"
 )
 
@@ -177,7 +178,7 @@ func cause(status int, code, text string) string {
 func (x *flight) judge(resp *client.Response) verdict {
 	e, f := x.e, x.dec.Facts()
 	stream := e.cfg.Options.Stream
-	nothing := x.first < 0 && (!f.Whole || f.Malformed > 0)
+	nothing := x.first < 0 && (!f.Whole || f.Malformed > 0) && !x.barelyBegun()
 	encoding := resp.Header.Get("Content-Encoding")
 	switch {
 	case x.form == formHTML, x.form == formStream && nothing && !looksLikeSSE(x.head),
@@ -271,13 +272,30 @@ func (e *Exchanger) serverError(err *dialect.ServerError) verdict {
 	return v
 }
 
-// looksLikeSSE reports whether a body begins like a stream of server-sent events.
-func looksLikeSSE(head []byte) bool {
-	head = bytes.TrimLeft(head, "\xEF\xBB\xBF \t\r\n")
-	for _, field := range []string{"data", "event", "id", "retry", ""} {
-		if bytes.HasPrefix(head, []byte(field+":")) {
+// barelyBegun reports whether all that came is the beginning of the first field
+// name of a stream of server-sent events: too little to say what it is.
+func (x *flight) barelyBegun() bool {
+	head := bytes.TrimLeft(x.head, "\xEF\xBB\xBF \t\r\n")
+	if x.form != formStream || x.e.cfg.Dialect.Framing() != frame.SSE || len(head) == 0 {
+		return false
+	}
+	for _, field := range sseFields {
+		if bytes.HasPrefix([]byte(field), head) {
 			return true
 		}
 	}
 	return false
+}
+
+var sseFields = []string{"data", "event", "id", "retry"}
+
+// looksLikeSSE reports whether a body begins like a stream of server-sent events.
+func looksLikeSSE(head []byte) bool {
+	head = bytes.TrimLeft(head, "\xEF\xBB\xBF \t\r\n")
+	for _, field := range sseFields {
+		if bytes.HasPrefix(head, []byte(field+":")) {
+			return true
+		}
+	}
+	return bytes.HasPrefix(head, []byte(":"))
 }
