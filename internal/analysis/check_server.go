@@ -144,7 +144,9 @@ func (r *run) cacheState() Check {
 		Why: "the server reports no cached tokens: the state of its prefix cache is not observable",
 		Do:  "switch on cache reporting in the server (SGLang: --enable-cache-report)"}
 	var cached, input, observed, inferred int64
+	impossible := false
 	r.okMeasured(func(q *metric.Request) {
+		impossible = impossible || slices.ContainsFunc(q.Contradicts, func(c metric.Contradiction) bool { return c.Kind == metric.CachedAboveInput })
 		n, guess, ok := q.CachedTokens(r.proved)
 		if !ok || q.Input == metric.Absent {
 			return
@@ -156,6 +158,9 @@ func (r *run) cacheState() Check {
 			observed++
 		}
 	})
+	if observed+inferred == 0 && impossible {
+		c.Why, c.Do = "every cached count that the server reported is above its input: see usage_contradicted", ""
+	}
 	if input > 0 {
 		v := float64(cached) / float64(input)
 		c.Result, c.Value = ResultPass, &v

@@ -100,6 +100,26 @@ func TestChecks(t *testing.T) {
 			}
 		}, ResultMiss, "waited for a slot"},
 		{"token_sources", "mixed", func(s *script) { s.reqs[3].Tokens.OutputSource = tape.SourceEvents }, ResultMiss, "usage 899, events 1"},
+		{"usage_contradicted", "cached above input", func(s *script) { s.reqs[3].Tokens.Cached = tape.Some[int64](500) }, ResultMiss,
+			"cached tokens above input tokens in 1 of 900 requests (request 3: 500, 100)"},
+		{"usage_contradicted", "reasoning above output", func(s *script) { s.reqs[4].Tokens.Reasoning = tape.Some[int64](21) }, ResultMiss, "(request 4: 21, 20)"},
+		{"usage_contradicted", "no output beside text", func(s *script) { s.reqs[5].Tokens.Output.V = 0 }, ResultMiss, "(request 5: 20 events)"},
+		{"usage_contradicted", "output above max_tokens", func(s *script) {
+			for _, q := range s.reqs[6:8] {
+				q.Tokens.Output.V = 21
+			}
+		}, ResultMiss, "output tokens above the limit asked in 2 of 900 requests (request 6: 21, 20)"},
+		{"usage_contradicted", "two choices have a limit each", func(s *script) {
+			s.spec = `{"load":{"requests":900,"rate":10},"workload":{"stream":true,"sampling":{"n":2}}}`
+			s.reqs[6].Tokens.Output.V = 40
+		}, ResultPass, "no contradiction"},
+		{"usage_contradicted", "a tokenizer's count is ours", func(s *script) {
+			s.reqs[6].Tokens.Output.V, s.reqs[6].Tokens.OutputSource = 21, tape.SourceTokenizer
+		}, ResultPass, "no contradiction"},
+		{"usage_contradicted", "below 0", func(s *script) { s.reqs[7].Tokens.Input.V = -4 }, ResultMiss, "(request 7: -4)"},
+		{"usage_contradicted", "equal counts", func(s *script) {
+			s.reqs[8].Tokens.Cached, s.reqs[8].Tokens.Reasoning = tape.Some[int64](100), tape.Some[int64](20)
+		}, ResultPass, "no contradiction in the counts of 900 requests"},
 		{"usage_missing", "some", func(s *script) { s.reqs[3].Tokens.Output = tape.Opt[int64]{} }, ResultMiss, "1 of 900"},
 		{"server_changed", "restart", func(s *script) {
 			s.more = append(s.more, &tape.Scrape{Source: "prefill-0", OK: true, Series: map[string]float64{"process_start_time_seconds": 5}},

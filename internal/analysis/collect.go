@@ -21,6 +21,12 @@ type spec struct {
 	Target struct {
 		API string `json:"api"`
 	} `json:"target"`
+	Workload struct {
+		Stream   bool `json:"stream"`
+		Sampling struct {
+			N json.RawMessage `json:"n"` // anything may stand there
+		} `json:"sampling"`
+	} `json:"workload"`
 	Load struct {
 		Requests    int64   `json:"requests"`
 		Concurrency int64   `json:"concurrency"`

@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+
 	"tokentape/internal/analysis/metric"
 )
 
@@ -26,6 +28,9 @@ func (r *run) rows() []Row {
 		}
 		if f.attempts > 1 {
 			row.RetryWaitMS = ref(f.waited / 1e6)
+		}
+		if len(q.Contradicts) > 0 { // why counts that the tape holds are missing here
+			row.Flags = append(slices.Clip(f.flags), usageContradicted)
 		}
 		row.ITLMeanMS, row.ITLMaxMS = itlStats(q)
 		rows[i] = row

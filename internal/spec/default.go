@@ -29,6 +29,7 @@ var CheckNames = []string{
 	"slot_wait",
 	"tape_complete",
 	"token_sources",
+	"usage_contradicted",
 	"usage_missing",
 	"window_sufficiency",
 	"window_trend",

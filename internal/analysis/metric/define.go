@@ -97,12 +97,16 @@ func (q *Request) MaxITL() (int64, bool) {
 }
 
 // TokensPerEvent is (output tokens − tokens in the first token event) ÷ (token
-// events − 1). Absent with unknown tokens or fewer than 2 token events.
+// events − 1). Absent with unknown tokens, fewer than 2 token events, or output
+// tokens below those of the first event.
 func (q *Request) TokensPerEvent() (float64, bool) {
 	if q.TokenEvents < 2 || q.Output == Absent {
 		return 0, false
 	}
 	first, _ := q.InFirst()
+	if q.Output < first {
+		return 0, false
+	}
 	return float64(q.Output-first) / float64(q.TokenEvents-1), true
 }
 
@@ -128,20 +132,20 @@ func (q *Request) TPOT() (float64, bool) {
 		if q.choiceSpan == Absent || q.choiceTokens <= 0 {
 			return 0, false
 		}
-		return float64(q.choiceSpan) / float64(q.choiceTokens), true
+		return float64(q.choiceSpan) / float64(q.choiceTokens), q.choiceSpan >= 0
 	}
 	first, _ := q.InFirst()
 	span, ok := between(q.FirstToken, q.LastToken)
-	if !ok || q.Output <= first {
+	if !ok || span < 0 || q.Output <= first {
 		return 0, false
 	}
 	return float64(span) / float64(q.Output-first), true
 }
 
 // perSecond is n tokens over d nanoseconds as tokens per second. Absent for no
-// time at all.
+// time at all, and where either is below 0.
 func perSecond(n float64, d float64) (float64, bool) {
-	if d <= 0 {
+	if d <= 0 || n < 0 {
 		return 0, false
 	}
 	return float64(n*1e9) / d, true
@@ -176,12 +180,13 @@ func (q *Request) PrefillSpeed() (float64, bool) {
 
 // CachedTokens is the number of input tokens that the server took from its
 // prefix cache. Where the server has proved in this run that it reports the
-// field, a count missing beside a reported input is an inferred 0.
+// field, a count missing beside a reported input is an inferred 0. An impossible
+// count is not known.
 func (q *Request) CachedTokens(proved bool) (tokens int64, inferred, ok bool) {
 	switch {
 	case q.Cached != Absent:
 		return q.Cached, false, true
-	case proved && q.Input != Absent && q.InputSource != "tokenizer":
+	case proved && !q.noCached && q.Input != Absent && q.InputSource != "tokenizer":
 		return 0, true, true
 	}
 	return 0, false, false

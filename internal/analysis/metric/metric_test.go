@@ -260,14 +260,14 @@ func TestTokensInAddUp(t *testing.T) {
 		n := rapid.IntRange(1, 30).Draw(t, "n")
 		dt := rapid.SliceOfN(rapid.Int64Range(0, 50), n, n).Draw(t, "dt")
 		dt[0]++ // an interval opens after its start
-		q := streamed(dt, fmt.Sprint("c", n), rapid.Int64Range(0, 90).Draw(t, "output"))
+		q := streamed(dt, fmt.Sprint("c", n), rapid.Int64Range(1, 90).Draw(t, "output"))
 		if rapid.Bool().Draw(t, "counts") {
 			last := int64(0)
 			for range n {
 				last += rapid.Int64Range(0, 3).Draw(t, "grow")
 				q.Events.Tok = append(q.Events.Tok, last)
 			}
-			q.Tokens.Output = some(last + rapid.Int64Range(0, 2).Draw(t, "rest"))
+			q.Tokens.Output = some(last + rapid.Int64Range(1, 2).Draw(t, "rest"))
 		}
 		r := reduce(q)
 		sum, from := 0.0, int64(0)

@@ -35,6 +35,10 @@ type Request struct {
 
 	Input, Output, Cached, ReasoningTokens, Asked, AskedInput int64
 	InputSource, OutputSource                                 string
+	// Contradicts are the counts of the tape that cannot be true. The fields above
+	// hold them as Absent.
+	Contradicts []Contradiction
+	noCached    bool // the cached count was impossible: nothing may be inferred either
 
 	// Events counts all events, TokenEvents those with generated output.
 	Events, TokenEvents int64
@@ -71,6 +75,7 @@ func Reduce(r *tape.Request, a *Arena) Request {
 	q.Streamed = !r.Events.IsZero() && !slices.Contains(r.Flags, "not_streamed")
 	q.Reasoning = q.ReasoningTokens > 0
 	q.events(r, a)
+	q.impossible()
 	return q
 }
 

@@ -1,0 +1,71 @@
+package analysis
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"tokentape/internal/analysis/metric"
+)
+
+const usageContradicted = "usage_contradicted" // the check, and the flag of its rows
+
+// usageContradicted: the counts that enter numbers contradict neither each other
+// nor what was asked. Impossible ones are taken for not known before.
+func (r *run) usageContradicted() Check {
+	c := Check{Name: usageContradicted, Severity: SeverityFail, Result: ResultPass, Unit: "requests", Limit: ref(0),
+		Do: "find out which count is wrong, of the server or of a proxy before it, before any token number is used; the tape holds them as they came"}
+	type example struct {
+		metric.Contradiction
+		seq, n int64
+	}
+	var kinds []*example // in the order in which they are met
+	var counted, off int64
+	var n int64
+	json.Unmarshal(r.spec.Workload.Sampling.N, &n) // choices; anything else is 0
+	r.okMeasured(func(q *metric.Request) {
+		found := q.Contradicts
+		if above, ok := q.AboveAsked(n); ok {
+			found = append(found[:len(found):len(found)], above)
+		}
+		if len(found) > 0 || q.Input != metric.Absent || q.Output != metric.Absent {
+			counted++
+		}
+		if len(found) > 0 {
+			off++
+		}
+	next:
+		for _, f := range found {
+			for _, k := range kinds {
+				if k.Kind == f.Kind {
+					k.n++
+					continue next
+				}
+			}
+			kinds = append(kinds, &example{f, q.Seq, 1})
+		}
+	})
+	if counted == 0 {
+		c.Result, c.Why = ResultNone, "no token counts"
+		return c
+	}
+	c.Value, c.Why = ref(float64(off)), fmt.Sprintf("no contradiction in the counts of %s", plural(counted, "request"))
+	if off == 0 {
+		return c
+	}
+	c.Result, c.Why = ResultMiss, ""
+	for i, k := range kinds {
+		if i > 0 {
+			c.Why += "; "
+		}
+		c.Why += fmt.Sprintf("%s in %d of %s (request %d: ", k.Kind, k.n, plural(counted, "request"), k.seq)
+		switch k.Kind {
+		case metric.BelowZero:
+			c.Why += fmt.Sprintf("%d)", k.Got)
+		case metric.NoOutput:
+			c.Why += plural(k.Than, "event") + ")"
+		default:
+			c.Why += fmt.Sprintf("%s, %s)", thousands(k.Got), thousands(k.Than))
+		}
+	}
+	return c
+}

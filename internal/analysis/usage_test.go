@@ -1,0 +1,77 @@
+package analysis
+
+import (
+	"slices"
+	"testing"
+
+	"tokentape/tape"
+)
+
+// Counts that cannot be true enter no number: no ratio above 1, no speed below 0,
+// and no count of events in the place of an output of 0.
+func TestImpossibleCountsEnterNoNumber(t *testing.T) {
+	s := steadyRun(4)
+	for _, q := range s.reqs[1:] {
+		q.Tokens.Cached = tape.Some[int64](50)
+	}
+	s.reqs[0].Tokens.Cached = tape.Some[int64](100_000)
+	s.reqs[1].Tokens.Output = tape.Some[int64](0)
+	s.reqs[2].Tokens.Reasoning = tape.Some[int64](999)
+	res := s.analyse(t, Options{})
+	w := windowOf(t, res, "whole")
+	want(t, "cached ratio", w.Facts.CachedRatio, 3, "0.500")
+	if w.Facts.CachedN != 3 || w.Facts.CachedInferN != 0 {
+		t.Errorf("cached ratio of %d observed + %d inferred, want 3 + 0", w.Facts.CachedN, w.Facts.CachedInferN)
+	}
+	for name, n := range map[string]int64{"cached_tokens": 3, "prefill_uncached_tokens_per_s": 3, "output_tokens": 3, "tpot_ms": 3, "decode_tokens_per_s": 3, "input_tokens": 4, "ttft_ms": 4} {
+		if got := w.Metrics[name]; got.N != n || *got.Min < 0 {
+			t.Errorf("%s: n %d, min %v; want n %d and nothing below 0", name, got.N, *got.Min, n)
+		}
+	}
+	for i, row := range res.Rows {
+		if flagged := slices.Contains(row.Flags, "usage_contradicted"); flagged != (i < 3) {
+			t.Errorf("row %d flagged %v: %v", i, flagged, row.Flags)
+		}
+	}
+	if r := res.Rows; r[0].Cached != nil || r[1].Output != nil || r[2].Reasoning != nil || *r[0].Input != 100 {
+		t.Errorf("cached %v, output %v, reasoning %v: want none of them", r[0].Cached, r[1].Output, r[2].Reasoning)
+	}
+	if res.Verdict.Fit {
+		t.Error("fit for use")
+	}
+	// The tape stays as it was.
+	if s.reqs[0].Tokens.Cached.V != 100_000 || len(s.reqs[0].Flags) != 0 {
+		t.Error("the tape's record was changed")
+	}
+	if c := check(t, res, "cache_state"); c.Result != ResultPass {
+		t.Errorf("cache_state %s: %s", c.Result, c.Why)
+	}
+}
+
+// A server all of whose cached counts are impossible has proved nothing.
+func TestOnlyImpossibleCachedCounts(t *testing.T) {
+	s := steadyRun(3)
+	s.reqs[0].Tokens.Cached = tape.Some[int64](101)
+	res := s.analyse(t, Options{})
+	want(t, "cached ratio", windowOf(t, res, "whole").Facts.CachedRatio, 3, "null")
+	if c := check(t, res, "cache_state"); c.Result != ResultNone || c.Why != "every cached count that the server reported is above its input: see usage_contradicted" {
+		t.Errorf("%s: %s", c.Result, c.Why)
+	}
+}
+
+// A running count above the final output cannot make a ratio below 0.
+func TestFirstEventAboveOutput(t *testing.T) {
+	s := steadyRun(1)
+	q := s.reqs[0]
+	q.Tokens.Output = tape.Some[int64](3)
+	q.Events.Tok = make([]int64, len(q.Events.DT))
+	for i := range q.Events.Tok {
+		q.Events.Tok[i] = 9
+	}
+	w := windowOf(t, s.analyse(t, Options{}), "whole")
+	for _, name := range []string{"tokens_per_event", "tpot_ms", "decode_tokens_per_s"} {
+		if w.Metrics[name].N != 0 {
+			t.Errorf("%s is %v", name, *w.Metrics[name].Mean)
+		}
+	}
+}
