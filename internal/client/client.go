@@ -238,6 +238,12 @@ func (c *Client) failed(ctx context.Context, cancel context.CancelCauseFunc, tr 
 	cancel(nil)
 	var e *Error
 	if errors.As(err, &e) {
+		if e.Phase == PhaseRequest && e.Class == ClassOther && tr.GotConn >= 0 && tr.Headers < 0 {
+			e.Class = ClassReset // there was a connection, and it gave no answer that net/http could misread
+		}
+		if (e.Class == ClassReset || e.Class == ClassEOF) && tr.Reused && tr.Headers < 0 && !c.cfg.HTTP2 {
+			e.Hint = "the server closed a kept connection as it was used again: target.renew_after: 1 or a shorter limits.keep_alive helps"
+		}
 		if e.Phase == PhaseConnect || e.Phase == PhaseTLS { // whatever connection was passed over before
 			*tr = newTrace()
 			tr.Remote = e.Remote

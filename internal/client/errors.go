@@ -196,6 +196,8 @@ func reason(err error) string {
 		return "the server closed the connection without a response"
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return "i/o timeout"
+	case errors.Is(err, net.ErrClosed), errors.Is(err, io.ErrClosedPipe):
+		return "the connection was lost while the request was written"
 	}
 	return notRetried(err.Error())
 }

@@ -22,27 +22,31 @@ import (
 	"tokentape/internal/memnet"
 )
 
+// listen serves one connection after the other on a socket, and is its address.
+func listen(t *testing.T, serve func(net.Conn)) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serve(nc)
+		}
+	}()
+	t.Cleanup(func() { l.Close(); <-done })
+	return l.Addr().String()
+}
+
+func reset(nc net.Conn) { nc.(*net.TCPConn).SetLinger(0); nc.Close() }
+
 // Real sockets: what the kernel and crypto/tls say is classified.
 func TestClassesOnSockets(t *testing.T) {
-	listen := func(t *testing.T, serve func(net.Conn)) string {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for {
-				nc, err := l.Accept()
-				if err != nil {
-					return
-				}
-				serve(nc)
-			}
-		}()
-		t.Cleanup(func() { l.Close(); <-done })
-		return l.Addr().String()
-	}
 	readHeader := func(nc net.Conn) {
 		buf := make([]byte, 4096)
 		for text := ""; !strings.Contains(text, "\r\n\r\n"); {
@@ -53,7 +57,6 @@ func TestClassesOnSockets(t *testing.T) {
 			text += string(buf[:n])
 		}
 	}
-	reset := func(nc net.Conn) { nc.(*net.TCPConn).SetLinger(0); nc.Close() }
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	secure.StartTLS()
@@ -334,4 +337,40 @@ func TestClassifyBare(t *testing.T) {
 			t.Errorf("%v: %v, want %v", tt.err, got, tt.want)
 		}
 	}
+}
+
+// A reset while a long request body is being written is a reset, whichever of
+// net/http's goroutines sees it first.
+func TestResetWhileWriting(t *testing.T) {
+	url := "http://" + listen(t, func(nc net.Conn) { nc.Read(make([]byte, 100)); reset(nc) })
+	c := New(Config{Clock: clock.New()})
+	defer c.Close()
+	body := make([]byte, 16<<20)
+	for range 20 {
+		var tr Trace
+		_, err := c.Do(t.Context(), "POST", url, nil, body, &tr)
+		if Classify(err) != ClassReset || strings.Contains(err.Error(), "use of closed") {
+			t.Fatalf("%v (%v), %+v", err, Classify(err), tr)
+		}
+	}
+}
+
+// The end of a kept connection says what helps against it; that of a new one does not.
+func TestKeptConnectionClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := start(t, serveRaw(func(n int, _ *http.Request, nc *memnet.Conn) bool {
+			if n == 0 {
+				io.WriteString(nc, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+			}
+			return n == 0
+		}))
+		finish(t, post(t, c, new(Trace)))
+		for _, kept := range []bool{true, false} {
+			var tr Trace
+			_, err := c.Do(t.Context(), "POST", "http://sim.test/", nil, []byte("{}"), &tr)
+			if Classify(err) != ClassEOF || tr.Reused != kept || strings.Contains(err.Error(), "target.renew_after: 1") != kept {
+				t.Errorf("kept %v: %v (%v), %+v", kept, err, Classify(err), tr)
+			}
+		}
+	})
 }

@@ -137,7 +137,7 @@ func (e streamError) Error() string {
 // up, by their texts.
 func isGone(err error) bool {
 	text := err.Error()
-	return strings.Contains(text, "GOAWAY") || strings.Contains(text, "http2: client connection lost") || strings.Contains(text, "stream error: stream ID ")
+	return strings.Contains(text, "GOAWAY") || strings.Contains(text, "connection error: ") || strings.Contains(text, "http2: client connection lost") || strings.Contains(text, "stream error: stream ID ")
 }
 
 // notRetried takes away what net/http wraps around an error for which it would

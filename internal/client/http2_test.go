@@ -346,3 +346,37 @@ func TestHTTP2Missing(t *testing.T) {
 		}
 	}
 }
+
+// What is no HTTP/2 in answer to a request that waits for its header breaks the
+// connection: no failure to connect, and nothing that may be sent again in silence.
+func TestHTTP2Broken(t *testing.T) {
+	const frameContinuation, frameWindow = 9, 8
+	for name, answer := range map[string]func(f *frames, stream uint32){
+		"garbage": func(f *frames, _ uint32) { io.WriteString(f.nc, strings.Repeat("\xffgarbage", 20)) },
+		"window":  func(f *frames, _ uint32) { f.write(frameWindow, 0, 0, "\x7f\xff\xff\xff") },
+		"other stream": func(f *frames, stream uint32) {
+			f.write(frameHeaders, 0, stream, status200)
+			f.write(frameData, 0, stream, "x")
+		},
+		"half a frame": func(f *frames, _ uint32) { io.WriteString(f.nc, "\x00\x00\x09"); f.nc.Close() },
+		"continuations": func(f *frames, stream uint32) {
+			f.write(frameHeaders, 0, stream, status200)
+			for range 200 {
+				f.write(frameContinuation, 0, stream, "\x00\x01a\x7f\x81\x3e"+strings.Repeat("x", 8000)+"")
+			}
+			f.nc.Close()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var read atomic.Int64
+				c := startFrames(t, func(f *frames, _ int, stream uint32) { read.Add(1); answer(f, stream) })
+				var tr Trace
+				_, err := c.Do(t.Context(), "POST", "http://sim.test/", nil, []byte("{}"), &tr)
+				if class := Classify(err); class != ClassReset && class != ClassEOF || read.Load() != 1 {
+					t.Errorf("%v (%v), read %d times, %+v", err, class, read.Load(), tr)
+				}
+			})
+		})
+	}
+}

@@ -90,6 +90,8 @@ func (e *Exchanger) broken(err error, tr *client.Trace) verdict {
 			v.outcome = tape.OutcomeMalformed
 		case tr != nil && tr.Headers >= 0:
 			v.outcome = tape.OutcomeNotStream
+		case tr != nil && tr.GotConn >= 0:
+			v.outcome = tape.OutcomeReset
 		default:
 			v.outcome = tape.OutcomeConnect
 		}
