@@ -251,10 +251,10 @@ func (c *core) malformed(payload []byte) {
 	}
 }
 
-// failed notes the error e of the payload, if it is one: "error":null is none.
+// failed notes the error e of the payload, if it is one: "error":null is none, nor is {} or 0.
 // itself says that the payload is one.
 func (c *core) failed(e value, itself bool) bool {
-	if e.null() {
+	if e.nothing() {
 		if !itself {
 			return false
 		}

@@ -213,10 +213,36 @@ func (v value) count() int64 {
 		}
 	}
 	f := v.number()
-	if f != math.Trunc(f) || !(f <= 1<<53) {
+	if !(f <= 1<<53) || !v.whole() {
 		return Unknown
 	}
 	return int64(f)
+}
+
+// whole reports whether a number's digits say a whole one; a float64 would round
+// 4503599627370497.5 to one.
+func (v value) whole() bool {
+	mantissa, shift := string(v), 0
+	if i := strings.IndexAny(mantissa, "eE"); i >= 0 {
+		var err error
+		if shift, err = strconv.Atoi(mantissa[i+1:]); err != nil {
+			return false
+		}
+		mantissa = mantissa[:i]
+	}
+	digits, fraction, _ := strings.Cut(mantissa, ".")
+	digits += fraction
+	behind := min(max(len(fraction)-shift, 0), len(digits)) // the point
+	return strings.Trim(digits[len(digits)-behind:], "0") == ""
+}
+
+// nothing reports whether v, the value of a field named error, says that there
+// is none: as null does, and {}, [] and 0.
+func (v value) nothing() bool {
+	if v.null() || string(v) == "0" {
+		return true
+	}
+	return (v.is('{') || v.is('[')) && len(bytes.Trim(v[1:len(v)-1], space)) == 0
 }
 
 // number is a number's value, NaN when it is none or beyond a float64.

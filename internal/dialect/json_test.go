@@ -3,6 +3,7 @@ package dialect
 import (
 	"encoding/json"
 	"math"
+	"math/big"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -91,7 +92,13 @@ func same(t *testing.T, b []byte, v value, want any) {
 	case float64:
 		count := Unknown
 		if want == math.Trunc(want) && want >= 0 && want <= 1<<53 && v[0] != '-' {
-			count = int64(want)
+			// of the digits themselves, but where they may be millions
+			if exact, ok := new(big.Rat).SetString(string(v)); want == 0 && strings.ContainsAny(string(v), "eE") || ok && exact.IsInt() {
+				count = int64(want)
+			}
+		}
+		if want == 0 && v.count() == Unknown {
+			count = Unknown // 1e-400
 		}
 		if v.number() != want || v.count() != count {
 			t.Fatalf("%q: %q is %v, read %v, counted %d", b, v, want, v.number(), v.count())
@@ -159,6 +166,18 @@ func TestPath(t *testing.T) {
 	for _, bad := range []string{"a.", ".a", "a[x]", "a[0", "a]", "a[0]b", "a b", "a..b", "[]", "a[1234567890]"} {
 		if _, err := parsePath("target.custom.text", bad); err == nil || !strings.Contains(err.Error(), "target.custom.text") {
 			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	for text, want := range map[string]int64{
+		"0": 0, "5": 5, "5.0": 5, "5.00e0": 5, "5e2": 500, "1.25e2": 125, "1250e-1": 125, "0e-7": 0, "9007199254740992": 1 << 53, "4503599627370497.0": 4503599627370497,
+		"2.5": Unknown, "4503599627370497.5": Unknown, "125e-1": Unknown, "1.25e1": Unknown, "1e-400": Unknown, "1e99": Unknown, "9007199254740994": Unknown,
+		"-1": Unknown, "1e99999999999999999999": Unknown, "0.00000000000000000000001": Unknown, "null": Unknown, `"5"`: Unknown,
+	} {
+		if got := value(text).count(); got != want {
+			t.Errorf("%s: %d, want %d", text, got, want)
 		}
 	}
 }
