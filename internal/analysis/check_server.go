@@ -85,6 +85,27 @@ func (r *run) failures(res *Results) Check {
 	return c
 }
 
+// notStreamed: answers came as streams where that was asked for.
+func (r *run) notStreamed(res *Results) Check {
+	c := Check{Name: "not_streamed", Severity: SeverityNote, Result: ResultNone, Unit: "share", Limit: ref(0),
+		Do: "have the server and every proxy before it stream (text/event-stream), or measure E2E alone with workload.stream: false"}
+	if !r.spec.Workload.Stream {
+		c.Why = "no streaming was asked for"
+		return c
+	}
+	n := res.Counts.Flags["not_streamed"]
+	v, ok := share(n, res.Counts.OK)
+	if !ok {
+		c.Why = "no ok request"
+		return c
+	}
+	c.Result, c.Value, c.Why = ResultPass, &v, "every answer was streamed"
+	if n > 0 {
+		c.Result, c.Why = ResultMiss, fmt.Sprintf("%d of %d answers were not streamed: no TTFT, TPOT, ITL", n, res.Counts.OK)
+	}
+	return c
+}
+
 // usageMissing: every ok response carried the server's own counts.
 func (r *run) usageMissing() Check {
 	c := Check{Name: "usage_missing", Severity: SeverityNote, Result: ResultPass, Unit: "share", Limit: ref(0),

@@ -24,6 +24,7 @@ func (r *run) checks(res *Results, o Options) []Check {
 		r.clientLimit(res),
 		r.failures(res),
 
+		r.notStreamed(res),
 		r.usageMissing(),
 		r.outputShort(),
 		r.inputOffPlan(),
@@ -50,6 +51,7 @@ var missed = map[string]string{
 	"server_changed":     "server changed in mid-run",
 	"client_limit":       "the client's machine failed, not the server",
 	"failures":           "too many failures",
+	"not_streamed":       "answers not streamed",
 	"usage_missing":      "usage missing",
 	"output_short":       "output shorter than asked",
 	"input_off_plan":     "input not as long as planned",

@@ -120,6 +120,14 @@ func TestChecks(t *testing.T) {
 		{"usage_contradicted", "equal counts", func(s *script) {
 			s.reqs[8].Tokens.Cached, s.reqs[8].Tokens.Reasoning = tape.Some[int64](100), tape.Some[int64](20)
 		}, ResultPass, "no contradiction in the counts of 900 requests"},
+		{"not_streamed", "in one piece", func(s *script) {
+			s.spec = `{"load":{"requests":900,"rate":10},"workload":{"stream":true}}`
+			for _, q := range s.reqs[:5] {
+				q.Flags = []string{"no_done", "not_streamed"}
+			}
+		}, ResultMiss, "5 of 900 answers were not streamed: no TTFT, TPOT, ITL"},
+		{"not_streamed", "all streamed", func(s *script) { s.spec = `{"load":{"requests":900,"rate":10},"workload":{"stream":true}}` }, ResultPass, "every answer"},
+		{"not_streamed", "not asked for", func(s *script) { s.reqs[0].Flags = []string{"not_streamed"} }, ResultNone, "no streaming was asked for"},
 		{"usage_missing", "some", func(s *script) { s.reqs[3].Tokens.Output = tape.Opt[int64]{} }, ResultMiss, "1 of 900"},
 		{"server_changed", "restart", func(s *script) {
 			s.more = append(s.more, &tape.Scrape{Source: "prefill-0", OK: true, Series: map[string]float64{"process_start_time_seconds": 5}},

@@ -56,6 +56,9 @@ func (r *run) counts() Counts {
 		case tape.OutcomeOK:
 			c.OK++
 			c.Finish[cmp.Or(f.finish, "none")]++
+			for _, w := range f.flags {
+				c.Flags = more(c.Flags, w)
+			}
 			continue
 		case tape.OutcomeAbandoned:
 			c.Abandoned++
@@ -88,6 +91,15 @@ func (r *run) counts() Counts {
 		c.Unrecorded = max(0, c.Planned-c.Issued)
 	}
 	return c
+}
+
+// more counts one of name in m, which may be nil.
+func more(m map[string]int64, name string) map[string]int64 {
+	if m == nil {
+		m = map[string]int64{}
+	}
+	m[name]++
+	return m
 }
 
 // planned is the number of measured requests that the run set out to send.

@@ -104,6 +104,9 @@ type Counts struct {
 	// Examples holds one message per class.
 	Examples map[string]string `json:"examples,omitempty"`
 	Finish   map[string]int64  `json:"finish"` // finish reasons of ok requests
+	// Flags counts what ok requests were flagged with on the tape: not_streamed,
+	// no_done, compressed, refusal, buffered … A request can have several.
+	Flags map[string]int64 `json:"flags,omitempty"`
 }
 
 // Load says what was offered and what happened, over the measured phase.

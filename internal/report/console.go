@@ -214,6 +214,9 @@ func (c *console) counts() {
 		}
 		c.fact("finish", clean(strings.Join(parts, " · ")))
 	}
+	if len(n.Flags) > 0 {
+		c.fact("flags", flags(n.Flags)+" (of ok requests)")
+	}
 	c.remotes()
 	if n.Attempts != n.Issued {
 		c.fact("attempts", fmt.Sprintf("%s for %s issued requests; %s sent more than once waited %s s in all, which their latencies hold", count(n.Attempts), count(n.Issued), count(n.Retried), num(n.RetryWaitS)))
@@ -227,6 +230,15 @@ func (c *console) counts() {
 	if n.LostOutputTokens > 0 {
 		c.fact("lost", fmt.Sprintf("%s output tokens delivered by requests that failed or were cancelled, in no token statistic", count(n.LostOutputTokens)))
 	}
+}
+
+// flags are names with their counts, in one line.
+func flags(m map[string]int64) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, k+" "+count(m[k]))
+	}
+	return clean(strings.Join(parts, ", "))
 }
 
 // load keeps what was offered apart from what happened.

@@ -23,7 +23,8 @@ func guard(s string) string {
 }
 
 // stats.csv has one line per window and metric (row "metric"), per window and
-// system value ("system"), and per thing that qualifies them ("fact", "window",
+// system value ("system"), and per thing that qualifies them ("fact", which without
+// a window is one of the run, "window",
 // "check", "note").
 var statsHead = func() []string {
 	h := []string{"row", "window", "from_s", "to_s", "name", "unit", "n", "n_eff", "value", "value_ci95_low", "value_ci95_high", "limit"}
@@ -69,6 +70,9 @@ func StatsCSV(w io.Writer, r *analysis.Results) error {
 			line[i] = rec[h]
 		}
 		out.Write(line)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Counts.Flags)) {
+		put(record{"row": "fact", "name": "flag_" + name, "unit": "requests", "value": strconv.FormatInt(r.Counts.Flags[name], 10)})
 	}
 	for i := range r.Windows {
 		statsWindow(&r.Windows[i], put)

@@ -60,6 +60,7 @@ func openLoop() *analysis.Results {
 		}},
 		Counts: analysis.Counts{Planned: 640, Issued: 640, OK: 638, Failed: 2, Preparation: 4, Attempts: 641, Retried: 1, RetryWaitS: 1, LostOutputTokens: 1311,
 			ByClass: map[string]int64{"http_status": 1, "reset": 1}, Finish: map[string]int64{"length": 600, "stop": 38},
+			Flags:    map[string]int64{"not_streamed": 5, "no_done": 2},
 			Examples: map[string]string{"http_status": "503 Service Unavailable: {\"error\":\"overloaded\"}\x1b[31m", "reset": "连接被对端重置：read tcp 127.0.0.1:40000->127.0.0.1:30000: connection reset by peer"}},
 		Load: analysis.Load{Loop: "open", Requests: 640, Concurrency: 90, RateAsked: p(60.0), RatePlanned: p(60.0), RateAchieved: p(6.0123),
 			SlotWaitShare: p(0.871), SlotWaitMeanMS: p(4210.5), SlotWaitMaxMS: p(9120.1), PacerLagP50MS: p(0.011), PacerLagP99MS: p(0.09), PacerLagMaxMS: p(0.31),

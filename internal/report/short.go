@@ -100,6 +100,9 @@ func (c *console) facts() {
 		example := columns.Truncate(clean(class+": "+n.Examples[class]), 2*(c.width-12), "…")
 		c.hang("            ", example, yellow)
 	}
+	if len(n.Flags) > 0 {
+		c.hang("  ", "flags: "+flags(n.Flags), plain)
+	}
 	c.remotes()
 	key("load", c.loadLine())
 }

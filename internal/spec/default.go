@@ -21,6 +21,7 @@ var CheckNames = []string{
 	"duration_reached",
 	"failures",
 	"input_off_plan",
+	"not_streamed",
 	"offered_rate",
 	"output_short",
 	"repeats",
