@@ -162,7 +162,6 @@ func (e *engine) begin(j *job, s slot, ready int64) *tape.Request {
 		e.counts.issuedMeasured++
 		e.mu.Unlock()
 	}
-	req.TReleased = tape.Some(e.clk.Now())
 	return req
 }
 
@@ -182,6 +181,9 @@ func (e *engine) serve(j *job, s slot, req *tape.Request) (answer exchange.Answe
 // send makes all attempts of a request, and enters its end into the books: before
 // its slot is free, since a stop rule must come first.
 func (e *engine) send(j *job, req *tape.Request) (answer exchange.Answer) {
+	// Stamped here, where the sending starts: what it took to get a goroutine
+	// going is the client's, and belongs to the pacer's lag, not to TTFT.
+	req.TReleased = tape.Some(e.clk.Now())
 	released := req.TReleased.V
 	for try := 1; ; try++ {
 		answer = e.cfg.Exchange.Do(e.work, j.ready, req)
