@@ -345,3 +345,33 @@ func TestNoSuccess(t *testing.T) {
 		t.Errorf("counts: %+v", res.Counts)
 	}
 }
+
+// D09: the server silently keeps fewer tokens than were sent. The request is ok, a
+// note has both numbers and is a failure when strict, and prefill speed is of what
+// the server read.
+func TestD09FewerTokensThanSent(t *testing.T) {
+	for _, strict := range []string{"", `,"report":{"strict":["input_off_plan"]}`} {
+		s := steadyRun(900)
+		s.spec = strings.TrimSuffix(s.spec, "}") + strict + "}"
+		for _, q := range s.reqs {
+			q.Asked.Input, q.Tokens.Input, q.Tokens.InputSource = tape.Some[int64](16395), tape.Some[int64](4096), tape.SourceUsage
+		}
+		res, w := whole(t, s)
+		if row := res.Rows[0]; row.Outcome != "ok" || *row.Input != 4096 || *row.AskedInput != 16395 {
+			t.Errorf("%+v", row)
+		}
+		m := w.Metrics["prefill_tokens_per_s"]
+		want(t, "prefill", m.Min, 0, "81920") // 4096 in 50 ms
+		if m.Source != "stamps, "+tape.SourceUsage {
+			t.Errorf("prefill is counted by %q", m.Source)
+		}
+		if res.Verdict.Fit != (strict == "") {
+			t.Errorf("strict %q: %s", strict, res.Verdict.Line)
+		}
+		for _, c := range res.Verdict.Checks {
+			if c.Name == "input_off_plan" && (c.Result != ResultMiss || !strings.HasPrefix(c.Why, "server counted 3,686,400 of 14,755,500 input tokens")) {
+				t.Errorf("%+v", c)
+			}
+		}
+	}
+}
