@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"tokentape/internal/analysis/metric"
 	"tokentape/tape"
@@ -72,12 +73,16 @@ func (r *run) failures(res *Results) Check {
 		return c
 	}
 	c.Value, c.Why = &v, fmt.Sprintf("%d of %d failed", failed, n.OK+failed)
+	worst, message := r.commonest()
 	for i, class := range slices.Sorted(maps.Keys(byClass)) {
 		sep := ", "
 		if i == 0 {
 			sep = ": "
 		}
 		c.Why += fmt.Sprintf("%s%s %d", sep, class, byClass[class])
+		if class == worst {
+			c.Why += " (" + short(message, 80) + ")"
+		}
 	}
 	if v > r.spec.Limits.FailedShare {
 		c.Result = ResultMiss
@@ -104,6 +109,37 @@ func (r *run) notStreamed(res *Results) Check {
 		c.Result, c.Why = ResultMiss, fmt.Sprintf("%d of %d answers were not streamed: no TTFT, TPOT, ITL", n, res.Counts.OK)
 	}
 	return c
+}
+
+// commonest is the message that most failed requests ended with, the first of
+// those that are as common, and its class; both empty where none said anything.
+func (r *run) commonest() (class, message string) {
+	type end struct{ class, message string }
+	times := map[end]int64{}
+	most := int64(0)
+	each := func(f func(end)) {
+		r.eachMeasured(func(i int, _ *metric.Request) {
+			if o := r.facts[i].outcome; o.Failed() && o != tape.OutcomeClient && r.facts[i].message != "" {
+				f(end{string(o), r.facts[i].message})
+			}
+		})
+	}
+	each(func(e end) { times[e]++; most = max(most, times[e]) })
+	each(func(e end) {
+		if message == "" && times[e] == most {
+			class, message = e.class, e.message
+		}
+	})
+	return class, message
+}
+
+// short is s in one line of at most n characters.
+func short(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if rs := []rune(s); len(rs) > n {
+		return string(rs[:n-1]) + "…"
+	}
+	return s
 }
 
 // usageMissing: every ok response carried the server's own counts.

@@ -139,6 +139,16 @@ func TestChecks(t *testing.T) {
 		}, ResultMiss, "1 request failed on the client's machine, not the server's: "},
 		{"client_limit", "none", func(s *script) {}, ResultPass, "no request"},
 		{"failures", "one", func(s *script) { s.reqs[9] = failed(9, 900*msec, msec, tape.OutcomeReset, "reset") }, ResultMiss, "reset 1"},
+		{"failures", "the commonest message", func(s *script) {
+			for i, m := range []string{"boom", "connection\n refused", "connection\n refused", "reset"} {
+				class := []tape.Outcome{tape.OutcomeStatus, tape.OutcomeConnect, tape.OutcomeConnect, tape.OutcomeReset}[i]
+				s.reqs[9+i] = failed(int64(9+i), 900*msec, msec, class, m)
+			}
+		}, ResultMiss, "4 of 900 failed: connect 2 (connection refused), http_status 1, reset 1"},
+		{"failures", "a long message", func(s *script) {
+			s.reqs[9] = failed(9, 900*msec, msec, tape.OutcomeReset, strings.Repeat("é", 90))
+		}, ResultMiss, "reset 1 (" + strings.Repeat("é", 79) + "…)"},
+		{"failures", "without a message", func(s *script) { s.reqs[9] = failed(9, 900*msec, msec, tape.OutcomeReset, "") }, ResultMiss, "1 of 900 failed: reset 1"},
 		{"output_short", "stopped early", func(s *script) {
 			for _, q := range s.reqs {
 				q.Asked.Output = tape.Some[int64](512)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tokentape/internal/analysis/metric"
@@ -71,18 +72,16 @@ func (r *run) counts() Counts {
 		default:
 			c.Failed++
 			c.ByClass[string(f.outcome)]++
+			if f.outcome == tape.OutcomeStatus && f.status > 0 {
+				code := strconv.Itoa(f.status)
+				c.ByStatus = more(c.ByStatus, code)
+				c.StatusExamples = example(c.StatusExamples, code, f.message)
+			}
 		}
 		if q.Output != metric.Absent {
 			c.LostOutputTokens += q.Output
 		}
-		if f.message != "" {
-			if c.Examples == nil {
-				c.Examples = map[string]string{}
-			}
-			if _, ok := c.Examples[string(f.outcome)]; !ok {
-				c.Examples[string(f.outcome)] = f.message
-			}
-		}
+		c.Examples = example(c.Examples, string(f.outcome), f.message)
 	}
 	c.Planned = r.planned(c.Issued)
 	if r.footer != nil {
@@ -99,6 +98,18 @@ func more(m map[string]int64, name string) map[string]int64 {
 		m = map[string]int64{}
 	}
 	m[name]++
+	return m
+}
+
+// example keeps the first message of name in m, which may be nil.
+func example(m map[string]string, name, message string) map[string]string {
+	if _, ok := m[name]; ok || message == "" {
+		return m
+	}
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[name] = message
 	return m
 }
 

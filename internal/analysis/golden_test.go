@@ -58,6 +58,7 @@ func rich() *script {
 		end := q.TEnd.V
 		if seq == 50 {
 			q, end = failed(seq, at, 5*msec, tape.OutcomeStatus, "500: boom"), at+5*msec
+			q.HTTP.Status = 500
 		}
 		free[slot] = end + 100_000
 		s.reqs = append(s.reqs, q)

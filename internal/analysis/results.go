@@ -91,6 +91,8 @@ type Counts struct {
 	Unrecorded  int64            `json:"unrecorded,omitempty"`
 	Preparation int64            `json:"preparation"` // warm-up, prepare, probe and tail requests
 	ByClass     map[string]int64 `json:"by_class"`
+	// ByStatus splits http_status of ByClass by the status code: "429", "503".
+	ByStatus map[string]int64 `json:"by_status,omitempty"`
 	// Attempts counts all sends of measured requests.
 	Attempts int64 `json:"attempts"`
 	// Retried counts measured requests that were sent more than once, RetryWaitS
@@ -103,7 +105,9 @@ type Counts struct {
 	AbandonedOutputTokens int64 `json:"abandoned_output_tokens"`
 	// Examples holds one message per class.
 	Examples map[string]string `json:"examples,omitempty"`
-	Finish   map[string]int64  `json:"finish"` // finish reasons of ok requests
+	// StatusExamples holds one message per status code of ByStatus.
+	StatusExamples map[string]string `json:"status_examples,omitempty"`
+	Finish         map[string]int64  `json:"finish"` // finish reasons of ok requests
 	// Flags counts what ok requests were flagged with on the tape: not_streamed,
 	// no_done, compressed, refusal, buffered … A request can have several.
 	Flags map[string]int64 `json:"flags,omitempty"`

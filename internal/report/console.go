@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tokentape/internal/analysis"
+	"tokentape/tape"
 )
 
 // Options say how a console report is laid out.
@@ -197,6 +198,13 @@ func (c *console) counts() {
 		count(n.Planned), count(n.OK), count(n.Failed), count(n.Cancelled), abandoned(n.Abandoned), count(n.NotIssued), unrecorded(n.Unrecorded)), plain)
 	for _, class := range slices.Sorted(maps.Keys(n.ByClass)) {
 		text := count(n.ByClass[class]) + " " + class
+		if by := statuses(n, class); by != "" {
+			c.hang("    ", text+" ("+by+")", yellow)
+			for _, code := range slices.Sorted(maps.Keys(n.StatusExamples)) {
+				c.hang("      ", code+", for example: "+clean(n.StatusExamples[code]), yellow)
+			}
+			continue
+		}
 		if m := n.Examples[class]; m != "" {
 			text += ", for example: " + clean(m)
 		}
@@ -230,6 +238,18 @@ func (c *console) counts() {
 	if n.LostOutputTokens > 0 {
 		c.fact("lost", fmt.Sprintf("%s output tokens delivered by requests that failed or were cancelled, in no token statistic", count(n.LostOutputTokens)))
 	}
+}
+
+// statuses splits the count of a class by status code: "429: 2, 503: 1".
+func statuses(n analysis.Counts, class string) string {
+	if class != string(tape.OutcomeStatus) {
+		return ""
+	}
+	var parts []string
+	for _, code := range slices.Sorted(maps.Keys(n.ByStatus)) {
+		parts = append(parts, code+": "+count(n.ByStatus[code]))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // flags are names with their counts, in one line.

@@ -71,6 +71,10 @@ func StatsCSV(w io.Writer, r *analysis.Results) error {
 		}
 		out.Write(line)
 	}
+	for _, class := range slices.Sorted(maps.Keys(r.Counts.ByClass)) {
+		put(record{"row": "fact", "name": "failed_" + class, "unit": "requests", "value": strconv.FormatInt(r.Counts.ByClass[class], 10),
+			"text": statuses(r.Counts, class)})
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Counts.Flags)) {
 		put(record{"row": "fact", "name": "flag_" + name, "unit": "requests", "value": strconv.FormatInt(r.Counts.Flags[name], 10)})
 	}

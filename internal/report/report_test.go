@@ -199,9 +199,9 @@ func TestEveryWarningReachesEveryView(t *testing.T) {
 // facts that no view for people may lose.
 func TestConsoleNamesWhatFailed(t *testing.T) {
 	for full, wants := range map[bool][]string{
-		true: {"640 planned = 638 ok + 2 failed + 0 cancelled + 0 not issued", "1 http_status", "503 Service Unavailable", "1 reset", "length 600", "641 for 640 issued",
+		true: {"640 planned = 636 ok + 4 failed + 0 cancelled + 0 not issued", "3 http_status (429: 2, 503: 1)", "429, for example: 429 Too Many", "503 Service Unavailable", "1 reset", "length 600", "641 for 640 issued",
 			"1,311 output tokens", "87.10 % of requests waited for a slot", "in-flight never reached 90", "no_done 2, not_streamed 5", "client_bound", "cache_state (the server reports no cached tokens)"},
-		false: {"640 planned = 638 ok + 2 failed (http_status 1, reset 1) + 0 cancelled + 0 not issued", "http_status: 503 Service Unavailable", "reset: 连接被对端重置", "length 600", "641 attempts for 640",
+		false: {"640 planned = 636 ok + 4 failed (http_status 3 (429: 2, 503: 1), reset 1) + 0 cancelled + 0 not issued", "503: 503 Service Unavailable", "429: 429 Too Many Requests", "reset: 连接被对端重置", "length 600", "641 attempts for 640",
 			"1,311 output tokens", "87.10 % waited for a slot", "in-flight never reached 90", "2 checks passed", "nothing to judge by: cache_state", "flags: no_done 2, not_streamed 5", "4 of preparation"},
 	} {
 		out := strings.Join(strings.Fields(text(t, openLoop(), consoleOf(Options{Full: full}))), " ")

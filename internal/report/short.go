@@ -68,7 +68,11 @@ func (c *console) facts() {
 	classes := slices.Sorted(maps.Keys(n.ByClass))
 	var by []string
 	for _, class := range classes {
-		by = append(by, class+" "+count(n.ByClass[class]))
+		text := class + " " + count(n.ByClass[class])
+		if codes := statuses(n, class); codes != "" {
+			text += " (" + codes + ")"
+		}
+		by = append(by, text)
 	}
 	failed := ""
 	if len(by) > 0 {
@@ -89,6 +93,9 @@ func (c *console) facts() {
 		}
 		text += " · finish: " + strings.Join(parts, ", ")
 	}
+	if len(n.Flags) > 0 {
+		text += " · flags: " + flags(n.Flags)
+	}
 	if n.Abandoned > 0 {
 		text += " · " + count(n.AbandonedOutputTokens) + " output tokens of abandoned streams"
 	}
@@ -96,12 +103,17 @@ func (c *console) facts() {
 		text += " · " + count(n.LostOutputTokens) + " output tokens lost with requests that did not end well"
 	}
 	key("requests", text)
-	for _, class := range slices.Sorted(maps.Keys(n.Examples)) {
-		example := columns.Truncate(clean(class+": "+n.Examples[class]), 2*(c.width-12), "…")
-		c.hang("            ", example, yellow)
+	example := func(of, message string) {
+		c.hang("            ", columns.Truncate(clean(of+": "+message), 2*(c.width-12), "…"), yellow)
 	}
-	if len(n.Flags) > 0 {
-		c.hang("  ", "flags: "+flags(n.Flags), plain)
+	for _, class := range slices.Sorted(maps.Keys(n.Examples)) {
+		if statuses(n, class) == "" {
+			example(class, n.Examples[class])
+			continue
+		}
+		for _, code := range slices.Sorted(maps.Keys(n.StatusExamples)) {
+			example(code, n.StatusExamples[code])
+		}
 	}
 	c.remotes()
 	key("load", c.loadLine())
