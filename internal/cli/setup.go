@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +12,7 @@ import (
 	"tokentape/internal/dialect"
 	"tokentape/internal/exchange"
 	"tokentape/internal/plan"
+	"tokentape/internal/secret"
 	"tokentape/internal/spec"
 	"tokentape/internal/workload"
 	"tokentape/internal/workload/dataset"
@@ -396,14 +396,7 @@ func (j *job) options(model string) dialect.Options {
 	return dialect.Options{Model: model, Stream: w.Stream, OutputLen: w.OutputTokens, Sampling: w.Sampling}
 }
 
-// mask replaces every secret of the spec in a text.
+// mask replaces every secret of the spec in a text, however it is spelt there.
 func (j *job) mask(text string) string {
-	secrets := slices.Clone(j.spec.Secrets())
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	for _, s := range secrets {
-		if s != "" {
-			text = strings.ReplaceAll(text, s, "***")
-		}
-	}
-	return text
+	return secret.New(j.spec.Secrets()).Mask(text)
 }

@@ -10,6 +10,7 @@ import (
 	"tokentape/internal/clock"
 	"tokentape/internal/dialect"
 	"tokentape/internal/dialect/frame"
+	"tokentape/internal/secret"
 	"tokentape/internal/workload"
 )
 
@@ -54,7 +55,7 @@ type Config struct {
 	// Connect is the client's own limit, for messages; 0: none.
 	Connect time.Duration
 	Output  string   // OutputHash (also ""), OutputFull, OutputNone
-	Secrets []string // masked in every message
+	Secrets []string // masked in every message and in recorded output
 	// KeepText makes Do return the generated text, for a tokenizer that counts
 	// afterwards; unknown output counts then stay absent.
 	KeepText bool
@@ -75,6 +76,7 @@ type Config struct {
 // use.
 type Exchanger struct {
 	cfg     Config
+	secrets *secret.Set
 	header  http.Header
 	echoes  bool      // the server may repeat the prompt
 	flights sync.Pool // of *flight
@@ -88,7 +90,7 @@ func New(cfg Config) *Exchanger {
 	if cfg.Output == "" {
 		cfg.Output = OutputHash
 	}
-	e := &Exchanger{cfg: cfg, header: Header(cfg.Header, cfg.Dialect)}
+	e := &Exchanger{cfg: cfg, secrets: secret.New(cfg.Secrets), header: Header(cfg.Header, cfg.Dialect)}
 	if e.header.Get("Content-Type") == "" {
 		e.header.Set("Content-Type", "application/json")
 	}

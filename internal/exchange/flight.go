@@ -314,7 +314,8 @@ const between = "\x1e"
 // output is the generated text as record.output asks, nil when there is none.
 // The hash is that of the text (reasoning, content, refusal and tool calls as
 // they came), independent of how it was cut into events; with several choices,
-// that of their hashes in hex, in order of the choices.
+// that of their hashes in hex, in order of the choices. Secrets are masked in the
+// text, and the hash is that of what came.
 func (x *flight) output() *tape.Output {
 	if x.e.cfg.Output == OutputNone || len(x.texts) == 0 {
 		return nil
@@ -329,7 +330,8 @@ func (x *flight) output() *tape.Output {
 	}
 	out := &tape.Output{SHA256: hex.EncodeToString(sum.Sum(nil))}
 	if x.e.cfg.Output == OutputFull {
-		out.Text, out.Reasoning, out.Tools = x.part(tape.KindContent), x.part(tape.KindReasoning), x.tools()
+		m := x.e.secrets
+		out.Text, out.Reasoning, out.Tools = m.Mask(x.part(tape.KindContent)), m.Mask(x.part(tape.KindReasoning)), m.Mask(x.tools())
 	}
 	return out
 }

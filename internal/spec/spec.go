@@ -31,7 +31,7 @@ type Target struct {
 	Custom Custom `json:"custom"`
 	// Model id of every request; empty: the only id of /v1/models.
 	Model string `json:"model"`
-	// Sent as "Authorization: Bearer …" and never written anywhere; best as ${API_KEY}.
+	// Sent as "Authorization: Bearer …" and never written anywhere: where a server repeats it, also in a recorded answer, it is masked as ***. Best as ${API_KEY}.
 	APIKey string `json:"api_key"`
 	// Headers of every request. Values of credential-like names are never written.
 	Headers map[string]string `json:"headers"`
