@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"tokentape/internal/analysis/metric"
 	"tokentape/tape"
@@ -133,9 +134,15 @@ func (r *run) commonest() (class, message string) {
 	return class, message
 }
 
-// short is s in one line of at most n characters.
+// short is s in one line of at most n characters, none of which steers a
+// terminal: a check's why ends on stderr too.
 func short(s string, n int) string {
-	s = strings.Join(strings.Fields(s), " ")
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return '?'
+		}
+		return r
+	}, strings.Join(strings.Fields(s), " "))
 	if rs := []rune(s); len(rs) > n {
 		return string(rs[:n-1]) + "…"
 	}

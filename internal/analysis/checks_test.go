@@ -140,11 +140,11 @@ func TestChecks(t *testing.T) {
 		{"client_limit", "none", func(s *script) {}, ResultPass, "no request"},
 		{"failures", "one", func(s *script) { s.reqs[9] = failed(9, 900*msec, msec, tape.OutcomeReset, "reset") }, ResultMiss, "reset 1"},
 		{"failures", "the commonest message", func(s *script) {
-			for i, m := range []string{"boom", "connection\n refused", "connection\n refused", "reset"} {
+			for i, m := range []string{"boom", "connection\n refused\x1b[2J", "connection\n refused\x1b[2J", "reset"} {
 				class := []tape.Outcome{tape.OutcomeStatus, tape.OutcomeConnect, tape.OutcomeConnect, tape.OutcomeReset}[i]
 				s.reqs[9+i] = failed(int64(9+i), 900*msec, msec, class, m)
 			}
-		}, ResultMiss, "4 of 900 failed: connect 2 (connection refused), http_status 1, reset 1"},
+		}, ResultMiss, "4 of 900 failed: connect 2 (connection refused?[2J), http_status 1, reset 1"},
 		{"failures", "a long message", func(s *script) {
 			s.reqs[9] = failed(9, 900*msec, msec, tape.OutcomeReset, strings.Repeat("é", 90))
 		}, ResultMiss, "reset 1 (" + strings.Repeat("é", 79) + "…)"},

@@ -165,7 +165,11 @@ type WindowFacts struct {
 	CachedRatio  *float64 `json:"cached_ratio"`              // Σ cached ÷ Σ input where both are known
 	CachedN      int64    `json:"cached_n"`                  // observed
 	CachedInferN int64    `json:"cached_inferred_n"`         // inferred zeros
-	GoodShare    *float64 `json:"slo_good_share,omitempty"`  // of issued requests of the window
+	AcceptLength *float64 `json:"accept_length,omitempty"`   // Σ output tokens ÷ Σ verify steps
+	AcceptLenN   int64    `json:"accept_length_n,omitempty"` // requests where both are known
+	AcceptRate   *float64 `json:"accept_rate,omitempty"`     // Σ accepted ÷ Σ (accepted + rejected) drafts
+	AcceptRateN  int64    `json:"accept_rate_n,omitempty"`
+	GoodShare    *float64 `json:"slo_good_share,omitempty"` // of issued requests of the window
 	GoodPerS     *float64 `json:"slo_good_requests_per_s,omitempty"`
 }
 

@@ -142,7 +142,7 @@ func (r *run) stableConcurrency(cohort []int, span float64) *float64 {
 	return ref(min(float64(sum)/1e9/span, float64(r.spec.Load.Concurrency)))
 }
 
-// windowFacts fills what sufficiency, cache and SLO rows say.
+// windowFacts fills what sufficiency, cache, speculation and SLO rows say.
 func (r *run) windowFacts(w window.Interval, out *Window, span float64) {
 	f := &out.Facts
 	if e2e := out.Metrics["e2e_ms"]; e2e != nil && e2e.P50 != nil && *e2e.P50 > 0 {
@@ -160,8 +160,10 @@ func (r *run) windowFacts(w window.Interval, out *Window, span float64) {
 		}
 	}
 	var cached, input int64
+	var drafts metric.Speculation
 	for _, i := range w.Cohort {
 		q := &r.reqs[i]
+		drafts.Add(q)
 		n, inferred, ok := q.CachedTokens(r.proved)
 		if !ok || q.Input == metric.Absent {
 			continue
@@ -175,6 +177,12 @@ func (r *run) windowFacts(w window.Interval, out *Window, span float64) {
 	}
 	if input > 0 {
 		f.CachedRatio = ref(float64(cached) / float64(input))
+	}
+	if v, ok := drafts.Length(); ok {
+		f.AcceptLength, f.AcceptLenN = &v, drafts.LengthN
+	}
+	if v, ok := drafts.Rate(); ok {
+		f.AcceptRate, f.AcceptRateN = &v, drafts.RateN
 	}
 	r.goodput(w, f, span)
 }

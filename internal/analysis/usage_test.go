@@ -75,3 +75,38 @@ func TestFirstEventAboveOutput(t *testing.T) {
 		}
 	}
 }
+
+// Acceptance length and rate are sums over sums, each over the requests that have
+// both of its counts; neither is made of the other.
+func TestSpeculation(t *testing.T) {
+	some := tape.Some[int64]
+	s := steadyRun(4) // 20 output tokens each
+	facts := func() WindowFacts { return windowOf(t, s.analyse(t, Options{}), "whole").Facts }
+	if f := facts(); f.AcceptLength != nil || f.AcceptRate != nil || f.AcceptLenN != 0 || f.AcceptRateN != 0 {
+		t.Errorf("%+v where the server says nothing of drafts", f)
+	}
+	s.reqs[0].Tokens.Verify = some(5)
+	s.reqs[1].Tokens.Verify = some(20)
+	s.reqs[2].Tokens.Verify, s.reqs[2].Tokens.Output = some(1), tape.Opt[int64]{}
+	f := facts()
+	want(t, "acceptance length", f.AcceptLength, 3, "1.600") // 40 ÷ 25; the mean of ratios would be 2.5
+	if f.AcceptLenN != 2 || f.AcceptRate != nil {
+		t.Errorf("length over %d requests, rate %v; want 2 and none", f.AcceptLenN, f.AcceptRate)
+	}
+	s.reqs[0].Tokens.Accepted, s.reqs[0].Tokens.Rejected = some(15), some(5)
+	s.reqs[1].Tokens.Accepted, s.reqs[1].Tokens.Rejected = some(0), some(80)
+	s.reqs[3].Tokens.Accepted = some(1000)
+	f = facts()
+	want(t, "acceptance rate", f.AcceptRate, 3, "0.150")
+	if f.AcceptRateN != 2 {
+		t.Errorf("rate over %d requests, want 2", f.AcceptRateN)
+	}
+	// No step, no draft: nothing to divide by. A count below 0 is not known.
+	for _, q := range s.reqs {
+		q.Tokens.Verify, q.Tokens.Accepted, q.Tokens.Rejected = some(0), some(0), some(0)
+	}
+	s.reqs[3].Tokens.Accepted, s.reqs[3].Tokens.Rejected = some(7), some(-1)
+	if f := facts(); f.AcceptLength != nil || f.AcceptRate != nil {
+		t.Errorf("length %v, rate %v of nothing", f.AcceptLength, f.AcceptRate)
+	}
+}

@@ -352,6 +352,9 @@ func (c *console) glossary() {
 			c.hang("  "+pad(t.title, 14, false)+" ", t.text, dim)
 		}
 	}
+	for _, t := range speculated(c.r.Windows) {
+		c.hang("  "+pad(t.title, 14, false)+" ", t.text, dim)
+	}
 	if len(c.metrics) > 0 {
 		for _, t := range footings {
 			c.hang("  "+pad(t.title, 14, false)+" ", t.text, dim)

@@ -158,17 +158,19 @@ func statsWindow(w *analysis.Window, put func(record)) {
 		system(name, "", w.System.PerDevices[name])
 	}
 	f := w.Facts
+	of := map[string]int64{"cached_ratio": f.CachedN + f.CachedInferN, "accept_length": f.AcceptLenN, "accept_rate": f.AcceptRateN}
 	for _, x := range []struct {
 		name string
 		v    *float64
 	}{
 		{"median_service_times", f.ServiceTimes}, {"inflight_mean", f.InFlightMean}, {"inflight_sd", f.InFlightSD},
 		{"to_last_token_s", f.ToLastTokenS}, {"cached_ratio", f.CachedRatio},
+		{"accept_length", f.AcceptLength}, {"accept_rate", f.AcceptRate},
 		{"slo_good_share", f.GoodShare}, {"slo_good_requests_per_s", f.GoodPerS},
 	} {
 		rec := base("fact", x.name)
-		if x.name == "cached_ratio" {
-			rec["n"] = strconv.FormatInt(f.CachedN+f.CachedInferN, 10)
+		if n, ok := of[x.name]; ok {
+			rec["n"] = strconv.FormatInt(n, 10)
 		}
 		rec.float("value", x.v)
 		put(rec)

@@ -168,6 +168,20 @@ func (c *console) serviceRows(ws []*analysis.Window) []sideRow {
 	if slices.ContainsFunc(ws, func(w *analysis.Window) bool { return w.Facts.CachedRatio != nil }) {
 		rate("cached ÷ input, %", "", func(w *analysis.Window) *float64 { return percent(w.Facts.CachedRatio) })
 	}
+	drafts := func(label string, of func(w *analysis.Window) (*float64, int64)) {
+		if !slices.ContainsFunc(ws, func(w *analysis.Window) bool { v, _ := of(w); return v != nil }) {
+			return
+		}
+		add(label, func(w *analysis.Window) beside {
+			v, n := of(w)
+			if v == nil {
+				return beside{value: absent}
+			}
+			return beside{num(*v), "n " + count(n)}
+		})
+	}
+	drafts(verifyLabel, acceptLength)
+	drafts(draftsLabel, acceptRate)
 	if slices.ContainsFunc(ws, func(w *analysis.Window) bool { return w.Facts.GoodShare != nil }) {
 		rate("within the SLO, %", "", func(w *analysis.Window) *float64 { return percent(w.Facts.GoodShare) })
 		rate("  requests/s", "", func(w *analysis.Window) *float64 { return w.Facts.GoodPerS })

@@ -1,6 +1,11 @@
 package report
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"tokentape/internal/analysis"
+)
 
 // term defines a word of the report in one line, true to docs/metrics.md.
 type term struct {
@@ -29,6 +34,26 @@ var terms = []term{
 	{"prefill_uncached_tokens_per_s", "uncached tok/s", "input tokens that were not cached ÷ TTFT"},
 	{"slot_wait_ms", "slot wait", "ready − due, held back because C requests were in flight: load and server, not us"},
 	{"pacer_lag_ms", "pacer lag", "first byte written − ready, less the set-up of a new connection: ours"},
+}
+
+// speculation defines its two rows, shown where a server reports their counts.
+var speculation = []struct {
+	of func(*analysis.Window) (*float64, int64)
+	term
+}{
+	{acceptLength, term{"accept_length", "verify step", "Σ output tokens ÷ Σ verify steps over the n requests that have both"}},
+	{acceptRate, term{"accept_rate", "drafts", "Σ accepted ÷ Σ (accepted + rejected) draft tokens, likewise"}},
+}
+
+// speculated are the definitions of the rows that some window has.
+func speculated(ws []analysis.Window) []term {
+	var ts []term
+	for _, s := range speculation {
+		if slices.ContainsFunc(ws, func(w analysis.Window) bool { v, _ := s.of(&w); return v != nil }) {
+			ts = append(ts, s.term)
+		}
+	}
+	return ts
 }
 
 // footings hold for every table.

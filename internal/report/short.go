@@ -172,6 +172,9 @@ func (c *console) definitions() {
 			defs = append(defs, [2]string{t.title, briefs[t.name]})
 		}
 	}
+	for _, t := range speculated(c.r.Windows) {
+		defs = append(defs, [2]string{t.title, t.text})
+	}
 	var sources []string
 	for _, w := range c.exist() {
 		if s := w.System.OutputTokensSource; s != "" && !slices.Contains(sources, s) {

@@ -97,6 +97,21 @@ func (c *console) systemTable() table {
 			return count(w.Facts.CachedN) + " + " + count(w.Facts.CachedInferN)
 		})
 	}
+	ratio := func(label string, of func(w *analysis.Window) (v *float64, n int64)) {
+		if !slices.ContainsFunc(ws, func(w analysis.Window) bool { v, _ := of(&w); return v != nil }) {
+			return
+		}
+		add(label, func(w *analysis.Window) string { v, _ := of(w); return cell(v) })
+		add("  n", func(w *analysis.Window) string {
+			v, n := of(w)
+			if v == nil {
+				return dash
+			}
+			return count(n)
+		})
+	}
+	ratio(verifyLabel, acceptLength)
+	ratio(draftsLabel, acceptRate)
 	if slices.ContainsFunc(ws, func(w analysis.Window) bool { return w.Facts.GoodShare != nil }) {
 		add("within the SLO", func(w *analysis.Window) string {
 			if w.Facts.GoodShare == nil {
@@ -107,6 +122,21 @@ func (c *console) systemTable() table {
 		add("  requests/s", func(w *analysis.Window) string { return cell(w.Facts.GoodPerS) })
 	}
 	return t
+}
+
+// Speculation, as both views name it.
+const (
+	verifyLabel = "tokens per verify step"
+	draftsLabel = "drafts accepted, %"
+)
+
+// acceptLength and acceptRate are the values of these rows and their n.
+func acceptLength(w *analysis.Window) (*float64, int64) {
+	return w.Facts.AcceptLength, w.Facts.AcceptLenN
+}
+
+func acceptRate(w *analysis.Window) (*float64, int64) {
+	return percent(w.Facts.AcceptRate), w.Facts.AcceptRateN
 }
 
 // window is one latency table with how it was chosen and what it left out.

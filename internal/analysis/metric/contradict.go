@@ -25,7 +25,7 @@ func (q *Request) impossible() {
 	note := func(kind string, got, than int64) {
 		q.Contradicts = append(q.Contradicts, Contradiction{kind, got, than})
 	}
-	for _, n := range []*int64{&q.Input, &q.Output, &q.Cached, &q.ReasoningTokens} {
+	for _, n := range []*int64{&q.Input, &q.Output, &q.Cached, &q.ReasoningTokens, &q.Verify, &q.Accepted, &q.Rejected} {
 		if *n != Absent && *n < 0 {
 			note(BelowZero, *n, 0)
 			q.noCached = q.noCached || n == &q.Cached
