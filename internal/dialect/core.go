@@ -13,9 +13,12 @@ const (
 	maxSample  = 200
 	maxMessage = 500
 	maxName    = 200     // finish reason, error code and type
-	maxChoices = 1024    // choices told apart; more share the last one's state
 	keepBuffer = 1 << 20 // a buffer for unescaped text above this size is not kept
 )
+
+// MaxChoices is how many choices a decoder tells apart; more share the last
+// one's state.
+const MaxChoices = 1024
 
 const space = " \t\r\n"
 
@@ -121,8 +124,8 @@ func (c *core) choice(index int32) *choice {
 			return &c.choices[i]
 		}
 	}
-	if len(c.choices) == maxChoices {
-		return &c.choices[maxChoices-1]
+	if len(c.choices) == MaxChoices {
+		return &c.choices[MaxChoices-1]
 	}
 	c.choices = append(c.choices, choice{
 		index: index, running: Unknown, output: Unknown, verify: Unknown, accepted: Unknown, rejected: Unknown,

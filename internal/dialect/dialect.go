@@ -69,6 +69,13 @@ type Prompted interface {
 	SetPrompt(string)
 }
 
+// Choosing is a dialect whose body can ask for several choices of one prompt.
+type Choosing interface {
+	// Choices is how many choices the body of this item asks for, 1 when it does
+	// not say.
+	Choices(workload.Item, Options) int64
+}
+
 // Sink takes generated text as it comes.
 type Sink func(Piece)
 

@@ -1,6 +1,9 @@
 package dialect
 
 import (
+	"bytes"
+	"encoding/json"
+
 	"tokentape/internal/workload"
 	"tokentape/tape"
 )
@@ -40,6 +43,25 @@ func (d openAI) Body(item workload.Item, o Options) ([]byte, error) {
 		}
 		return nil
 	})
+}
+
+// Choices is the n of the body.
+func (d openAI) Choices(item workload.Item, o Options) int64 {
+	raw := []byte(item.Extra["n"])
+	switch {
+	case raw != nil:
+	case item.Body == nil:
+		raw, _ = json.Marshal(o.Sampling["n"])
+	case bytes.Contains(item.Body, []byte(`"n"`)):
+		var body struct {
+			N json.RawMessage `json:"n"`
+		}
+		if json.Unmarshal(item.Body, &body) == nil {
+			raw = body.N
+		}
+	}
+	n, _ := wholeNumber(raw)
+	return max(n, 1)
 }
 
 type openAIDecoder struct {

@@ -2,9 +2,11 @@ package exchange
 
 import (
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
+	"slices"
 
 	"tokentape/internal/client"
 	"tokentape/internal/dialect"
@@ -25,6 +27,7 @@ func (e *Exchanger) Do(ctx context.Context, p *Prepared, req *tape.Request) (got
 	if d, ok := x.dec.(dialect.Prompted); ok {
 		d.SetPrompt(p.prompt)
 	}
+	x.asked = p.choices
 	w := newWatch(ctx, e.cfg.Clock, e.cfg.Limits, p.Abandon)
 	defer w.stop()
 
@@ -103,12 +106,17 @@ func (x *flight) receive(resp *client.Response, w *watch) verdict {
 			if x.firstToken >= 0 || x.form == formWhole {
 				w.token()
 			}
+			w.over(x.over())
 			switch {
 			case large != nil:
 				return verdict{outcome: tape.OutcomeTooLarge, message: large.Error() + ": the answer was given up", end: marks[len(marks)-1].T}
 			case done:
 				v := x.judge(resp)
 				v.end = x.doneAt
+				return v
+			case x.dec.Facts().Malformed >= maxMalformed:
+				v := x.judge(resp)
+				v.message, v.end = v.message+": the answer was given up", marks[len(marks)-1].T
 				return v
 			case w.leave.Tokens > 0 && x.tokens >= w.leave.Tokens:
 				why := w.abandon(x.tokens)
@@ -121,6 +129,13 @@ func (x *flight) receive(resp *client.Response, w *watch) verdict {
 			continue
 		}
 		end := body.Last()
+		if errors.Is(err, errRest) { // complete as it stands, and it ended with its last event
+			v := x.judge(resp)
+			if v.end = x.from; v.outcome == tape.OutcomeOK && !slices.Contains(v.flags, FlagNoDone) {
+				v.flags = append(v.flags, FlagNoDone) // where the end of the body is the mark
+			}
+			return v
+		}
 		if err != io.EOF {
 			v := x.e.broken(err, nil)
 			if v.end = end; client.Classify(err) == client.ClassCancelled {

@@ -78,7 +78,8 @@ type Exchanger struct {
 	cfg     Config
 	secrets *secret.Set
 	header  http.Header
-	echoes  bool      // the server may repeat the prompt
+	echoes  bool // the server may repeat the prompt
+	bounds  bounds
 	flights sync.Pool // of *flight
 }
 
@@ -90,7 +91,7 @@ func New(cfg Config) *Exchanger {
 	if cfg.Output == "" {
 		cfg.Output = OutputHash
 	}
-	e := &Exchanger{cfg: cfg, secrets: secret.New(cfg.Secrets), header: Header(cfg.Header, cfg.Dialect)}
+	e := &Exchanger{cfg: cfg, secrets: secret.New(cfg.Secrets), header: Header(cfg.Header, cfg.Dialect), bounds: bounds{maxEvents, maxForeign}}
 	if e.header.Get("Content-Type") == "" {
 		e.header.Set("Content-Type", "application/json")
 	}
@@ -138,7 +139,8 @@ type Prepared struct {
 	// Abandon closes the stream in the middle; the zero Abandon reads to the end.
 	Abandon Abandon
 
-	prompt string // kept when the server may repeat it
+	prompt  string // kept when the server may repeat it
+	choices int    // asked for; more than a decoder tells apart count as so many
 }
 
 // Prepare encodes the body of an item. Its error names the field that cannot be
@@ -149,6 +151,9 @@ func (e *Exchanger) Prepare(item workload.Item) (*Prepared, error) {
 		return nil, err
 	}
 	p := &Prepared{Body: body, Asked: e.cfg.Dialect.Asked(item, e.cfg.Options)}
+	if d, ok := e.cfg.Dialect.(dialect.Choosing); ok {
+		p.choices = int(min(d.Choices(item, e.cfg.Options), dialect.MaxChoices))
+	}
 	if e.echoes {
 		p.prompt = item.Prompt
 	}

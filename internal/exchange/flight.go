@@ -3,6 +3,7 @@ package exchange
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"hash"
 	"slices"
 	"strings"
@@ -26,6 +27,30 @@ const (
 // closeBy is how near two token events are that count as one burst, in ns.
 const closeBy = 1_000_000
 
+// Bounds of what one answer may make the client keep; the answer is given up when
+// it has more. The first is beyond any context window.
+const (
+	maxEvents    = 1_000_000 // of any kind
+	maxForeign   = 100_000   // that say nothing that the dialect knows
+	maxMalformed = 1_000     // that could not be read
+)
+
+// keepEvents is the longest event log whose memory is kept for the next attempt.
+const keepEvents = 1 << 16
+
+// tooManyError says that an answer is over one of the bounds.
+type tooManyError struct {
+	limit int
+	what  string
+}
+
+func (e *tooManyError) Error() string {
+	return fmt.Sprintf("the answer has more than %d %s", e.limit, e.what)
+}
+
+// bounds are maxEvents and maxForeign, which tests make smaller.
+type bounds struct{ events, foreign int }
+
 // form is what a body turned out to be, by its content and not by its type.
 type form uint8
 
@@ -38,8 +63,9 @@ const (
 
 // flight is one attempt under way. Its buffers are used again.
 type flight struct {
-	e   *Exchanger
-	url string // where this attempt goes
+	e     *Exchanger
+	url   string // where this attempt goes
+	asked int    // choices; 0: not known
 
 	encoded *encoded // the body, when it is said to be compressed
 	buf     []byte
@@ -64,6 +90,7 @@ type flight struct {
 
 	first, firstToken, firstVisible, lastToken int64 // −1: none
 	tokens                                     int   // token events
+	foreign                                    int   // events of tape.KindOther
 	close                                      int   // of these, how many came less than closeBy after the one before
 	doneAt                                     int64 // −1: no end mark seen
 
@@ -99,6 +126,9 @@ func (x *flight) reset() {
 	x.event.Reset()
 	x.whole.Reset()
 	x.dec.Reset()
+	if cap(x.dt) > keepEvents {
+		x.dt, x.kinds, x.tok, x.choice = nil, nil, nil, nil
+	}
 	*x = flight{
 		e: x.e, buf: x.buf, event: x.event, whole: x.whole, dec: x.dec,
 		marks: x.marks[:0], head: x.head[:0], from: -1,
@@ -166,7 +196,7 @@ func (t *choiceText) tools() string {
 }
 
 // chunk takes the bytes of one read. It reports whether the stream is over by
-// its own end mark; the error is a *frame.TooLargeError.
+// its own end mark; the error is a *frame.TooLargeError or a *tooManyError.
 func (x *flight) chunk(b []byte, marks []client.Mark, stream bool) (done bool, err error) {
 	x.bytes += int64(len(b))
 	x.reads += int64(len(marks))
@@ -204,6 +234,10 @@ func (x *flight) chunk(b []byte, marks []client.Mark, stream bool) (done bool, e
 			x.doneAt = t
 			x.told(before, marks)
 			return true, nil
+		}
+		if err := x.tooMany(); err != nil {
+			x.told(before, marks)
+			return false, err
 		}
 	}
 }
@@ -264,6 +298,17 @@ func (x *flight) read(ev frame.Event, t int64) (done bool) {
 	return x.dec.Facts().Done
 }
 
+// tooMany is why the answer is given up for the number of its events, or nil.
+func (x *flight) tooMany() error {
+	switch b := x.e.bounds; {
+	case len(x.dt) > b.events:
+		return &tooManyError{b.events, "events"}
+	case x.foreign > b.foreign:
+		return &tooManyError{b.foreign, "events that say nothing"}
+	}
+	return nil
+}
+
 func (x *flight) log(m dialect.Mark, t int64) {
 	if x.first < 0 {
 		x.first = t
@@ -278,6 +323,9 @@ func (x *flight) log(m dialect.Mark, t int64) {
 	x.choice = append(x.choice, m.Choice)
 	x.hasTok = x.hasTok || m.Tok != dialect.Unknown
 	x.hasAlt = x.hasAlt || m.Choice != 0
+	if m.Kind == tape.KindOther {
+		x.foreign++
+	}
 	if !tape.IsToken(m.Kind) {
 		return
 	}

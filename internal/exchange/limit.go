@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -42,6 +43,13 @@ func (e *limitError) Error() string {
 	return s
 }
 
+// restTime is how long the rest of a stream (usage, [DONE], its end) is waited
+// for once every choice has given its finish reason, in ns. Comments do not
+// extend it.
+const restTime = 10_000_000_000
+
+var errRest = errors.New("the stream did not end in time behind its last finish reason")
+
 // watch cancels an attempt when one of its limits is reached. An event costs one
 // atomic store: the timer of the idle limit looks, when it fires, at when the
 // last bytes came, and sleeps again for what is left.
@@ -59,6 +67,7 @@ type watch struct {
 	idle    *clock.Timer
 	total   *clock.Timer
 	away    *clock.Timer // of leave.After
+	rest    *clock.Timer // of restTime; nil: some choice goes on
 	stopped bool
 }
 
@@ -115,12 +124,23 @@ func (w *watch) token() {
 	}
 }
 
+// over says after each read whether every choice has ended by now.
+func (w *watch) over(now bool) {
+	switch {
+	case now && w.rest == nil:
+		w.rest = w.clock.AfterFunc(restTime, func() { w.cancel(errRest) })
+	case !now && w.rest != nil: // another choice began
+		w.rest.Stop()
+		w.rest = nil
+	}
+}
+
 // stop ends all limits; it must be called when the attempt is over.
 func (w *watch) stop() {
 	w.mu.Lock()
 	w.stopped = true
 	w.mu.Unlock()
-	for _, t := range []*clock.Timer{w.first, w.idle, w.total, w.away} {
+	for _, t := range []*clock.Timer{w.first, w.idle, w.total, w.away, w.rest} {
 		if t != nil {
 			t.Stop()
 		}

@@ -175,6 +175,12 @@ func cause(status int, code, text string) string {
 	return ""
 }
 
+// over reports whether every choice has given its finish reason.
+func (x *flight) over() bool {
+	f := x.dec.Facts()
+	return f.Finish != "" && f.Ended >= max(f.Choices, x.asked)
+}
+
 // judge decides about an answer whose body was read to its end, be it the end
 // mark or the end of the body.
 func (x *flight) judge(resp *client.Response) verdict {
@@ -205,7 +211,7 @@ func (x *flight) judge(resp *client.Response) verdict {
 	if f.Finish == "content_filter" && !output {
 		return verdict{outcome: tape.OutcomeFiltered, message: "a content filter held back the whole answer"}
 	}
-	open := f.Finish == "" || f.Ended < f.Choices
+	open := !x.over()
 	if f.EndIsDone { // the end of the body is enough, unless it cuts an event
 		open = x.event.Partial() > 0
 	}
@@ -217,12 +223,18 @@ func (x *flight) judge(resp *client.Response) verdict {
 		case f.Finish == "":
 			v.message = fmt.Sprintf("the body ended after %d events without a finish reason or [DONE]", len(x.kinds))
 		default:
-			v.message = fmt.Sprintf("the body ended without [DONE] when only %d of %d choices had a finish reason", f.Ended, f.Choices)
+			v.message = fmt.Sprintf("the body ended without [DONE] when only %d of %d choices ended with a finish reason", f.Ended, max(f.Choices, x.asked))
 		}
 		if n := x.event.Partial(); n > 0 {
 			v.message += fmt.Sprintf(", inside an event (%d bytes left over)", n)
 		}
 		return v
+	}
+	if f.Choices > 0 && f.Choices < x.asked {
+		return verdict{
+			outcome: tape.OutcomeTruncated,
+			message: fmt.Sprintf("%d of %d choices ended, of the others nothing came: the answer broke off, or the server does not know n", f.Ended, x.asked),
+		}
 	}
 	if !output {
 		return verdict{outcome: tape.OutcomeEmpty, message: fmt.Sprintf("no output came (finish reason %q)", f.Finish)}

@@ -292,3 +292,46 @@ func mustChat(t testing.TB) dialect.Dialect {
 	}
 	return chat
 }
+
+// An answer cannot make the client keep more than so many events.
+func TestTooManyEvents(t *testing.T) {
+	endless := func(ev string) script {
+		steps := make([]step, 100)
+		for i := range steps {
+			steps[i] = at(int64(10*(i+1)), strings.Repeat(ev, 100))
+		}
+		return script{steps: append(steps, at(2000, e(fin("stop")), done), end(2000))}
+	}
+	for _, tc := range []struct {
+		name, event string
+		bounds      bounds
+		outcome     tape.Outcome
+		end         float64
+		logged      int
+		message     string
+	}{
+		{"tokens", e(c("x")), bounds{250, 1000}, tape.OutcomeTooLarge, 30, 251, "more than 250 events"},
+		{"foreign", "event: ping\ndata: \n\n", bounds{1000, 120}, tape.OutcomeTooLarge, 20, 121, "more than 120 events that say nothing"},
+		{"malformed", e("{"), bounds{maxEvents, maxForeign}, tape.OutcomeMalformed, 100, 1000, "1000 of 1000 events could not be read"},
+		{"comments are none", ": ping\n\n", bounds{10, 10}, tape.OutcomeEmpty, 2000, 2, "no output"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, []script{endless(tc.event), {steps: []step{at(10, e(c("a")), e(fin("stop")), done), end(10)}}})
+				defer b.close()
+				b.bounds = tc.bounds
+				req, _ := b.do(t, context.Background())
+				if req.Outcome != tc.outcome || since(req, req.TEnd) != tc.end || len(req.Events.DT) != tc.logged || !strings.Contains(req.Message, tc.message) {
+					t.Errorf("%s: %s; end %v, %d events", req.Outcome, req.Message, since(req, req.TEnd), len(req.Events.DT))
+				}
+				gone := tc.outcome == tape.OutcomeTooLarge || tc.outcome == tape.OutcomeMalformed
+				if gone != strings.Contains(req.Message, "the answer was given up") {
+					t.Error(req.Message)
+				}
+				if next, _ := b.do(t, context.Background()); next.Outcome != tape.OutcomeOK || next.Conn.Reused == gone {
+					t.Errorf("the next one: %s %s, %+v", next.Outcome, next.Message, next.Conn)
+				}
+			})
+		})
+	}
+}
