@@ -298,3 +298,15 @@ func BenchmarkSSE(b *testing.B) {
 		})
 	}
 }
+
+// A large event is held once, not once as a line and once as data.
+func TestLargeEventIsHeldOnce(t *testing.T) {
+	const size = 16 << 20
+	f := newSSE(Max)
+	if events, _, err := run(t, f, "data: "+strings.Repeat("x", size)+"\n\ndata: b\n\n", func(int) int { return 32 << 10 }); err != nil || len(events) != 2 || len(events[0].Payload) != size || events[1].Payload != "b" {
+		t.Fatalf("%d events, %v", len(events), err)
+	}
+	if held := cap(f.line) + cap(f.data); held > size*3/2 {
+		t.Errorf("%d bytes held for an event of %d", held, size)
+	}
+}

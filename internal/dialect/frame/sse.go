@@ -5,6 +5,10 @@ import "bytes"
 // mark is the byte order mark, ignored at the start of a stream.
 const mark = "\xEF\xBB\xBF"
 
+// swapAbove is the length from which a data line that was gathered over several
+// chunks is not copied: it becomes the event, and the buffers change places.
+const swapAbove = 64 << 10
+
 // sse cuts a stream of server-sent events (HTML standard, section 9.2.6). Lines
 // end in LF, CR LF or CR, in any mixture. An event is complete at the first byte
 // of the line end that makes the empty line: it does not wait to see whether an
@@ -117,6 +121,8 @@ func (s *sse) field(line []byte, inChunk bool) {
 		switch {
 		case !s.has && inChunk:
 			s.view, s.data = value, s.data[:0]
+		case !s.has && len(value) > swapAbove:
+			s.data, s.line = value, s.data
 		case !s.has:
 			s.data = append(s.data[:0], value...)
 		default:
