@@ -1,5 +1,7 @@
 package analysis
 
+import "tokentape/tape"
+
 // Schema names the format of results.json.
 const Schema = "tokentape.results/1"
 
@@ -60,6 +62,9 @@ const (
 	ResultMiss = "miss"
 	ResultNone = "not_observed" // there was nothing to judge by
 )
+
+// ClassStatus is the class of Counts.ByClass that Counts.ByStatus splits.
+const ClassStatus = string(tape.OutcomeStatus)
 
 // CheckFailures is the name of the check that has an exit code of its own.
 const CheckFailures = "failures"

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"tokentape/internal/analysis"
-	"tokentape/tape"
 )
 
 // Options say how a console report is laid out.
@@ -242,7 +241,7 @@ func (c *console) counts() {
 
 // statuses splits the count of a class by status code: "429: 2, 503: 1".
 func statuses(n analysis.Counts, class string) string {
-	if class != string(tape.OutcomeStatus) {
+	if class != analysis.ClassStatus {
 		return ""
 	}
 	var parts []string
