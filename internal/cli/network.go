@@ -13,6 +13,7 @@ import (
 	"tokentape/internal/clock"
 	"tokentape/internal/exchange"
 	"tokentape/internal/probe"
+	"tokentape/internal/secret"
 	"tokentape/internal/spec"
 	"tokentape/tape"
 )
@@ -166,7 +167,7 @@ func (j *job) preflight(ctx context.Context) (*probe.Result, error) {
 	defer c.Close()
 	var first *probe.Result
 	for i, base := range j.bases {
-		pre, err := probe.Preflight(ctx, c, base, exchange.Header(j.header(), j.dialect), j.spec.Target.Model)
+		pre, err := probe.Preflight(ctx, c, base, exchange.Header(j.header(), j.dialect), secret.New(j.spec.Secrets()), j.spec.Target.Model)
 		if err != nil {
 			e := &exitError{code: exitNothing, msg: j.mask(err.Error())}
 			var pe *probe.Error

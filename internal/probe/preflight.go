@@ -6,18 +6,30 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"tokentape/internal/client"
+	"tokentape/internal/secret"
 	"tokentape/internal/spec"
 	"tokentape/tape"
 )
 
 // maxBody bounds what a preflight answer may hold, in bytes.
 const maxBody = 4 << 20
+
+// Limits of what is shown or kept of a server's texts, in bytes.
+const (
+	maxQuote = 200 // beginning of an answer
+	maxName  = 200 // a model id, a version
+	maxText  = 1000
+)
+
+// quotable is how much of a body is looked at for a quote: enough for the longest
+// key in the longest spelling.
+const quotable = 64 << 10
 
 // Limits of one preflight GET. The model list decides whether a run begins; what
 // else is asked only fills in the engine's version.
@@ -35,7 +47,7 @@ type Getter interface {
 type Error struct {
 	URL    string
 	Status int    // 0: no answer came
-	Body   string // first bytes of the answer
+	Body   string // first bytes of the answer, secrets masked
 	Why    string
 	Hint   string
 }
@@ -61,9 +73,41 @@ type Result struct {
 
 // Preflight asks for the model list, which tells whether the address, the key
 // and the model fit, and for the engine's version where it has such an endpoint.
-// model is the one the user named; empty: the only one of the list. The error is
-// an *Error, or the context's.
-func Preflight(ctx context.Context, g Getter, base spec.Base, header http.Header, model string) (*Result, error) {
+// model is the one the user named; empty: the only one of the list. What the server
+// wrote comes out masked of secrets and on one line each. The error is an *Error, or
+// the context's.
+func Preflight(ctx context.Context, g Getter, base spec.Base, header http.Header, secrets *secret.Set, model string) (*Result, error) {
+	res, err := preflight(ctx, g, base, header, secrets, model)
+	var e *Error
+	if errors.As(err, &e) {
+		for _, text := range []*string{&e.URL, &e.Why, &e.Hint} {
+			*text = line(secrets, *text, maxText)
+		}
+		head := e.Body[:min(len(e.Body), quotable)]
+		e.Body = secrets.Line(head, maxQuote)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range res.Server.Models {
+		res.Server.Models[i] = line(secrets, id, maxName)
+	}
+	for i, n := range res.Notes {
+		res.Notes[i] = line(secrets, n, maxText)
+	}
+	res.Server.Version = line(secrets, res.Server.Version, maxName)
+	return res, nil
+}
+
+// line is a whole text, fit to be shown.
+func line(secrets *secret.Set, text string, limit int) string {
+	if len(text) > limit {
+		return secrets.Line(text, limit)
+	}
+	return secret.OneLine(secrets.Mask(text))
+}
+
+func preflight(ctx context.Context, g Getter, base spec.Base, header http.Header, secrets *secret.Set, model string) (*Result, error) {
 	res := &Result{}
 	url := base.Join("/v1/models")
 	got, err := get(ctx, g, url, header, listLimit)
@@ -92,6 +136,10 @@ func Preflight(ctx context.Context, g Getter, base spec.Base, header http.Header
 	if err := choose(res, url, got, model); err != nil {
 		return nil, err
 	}
+	if id := res.Server.Model; model == "" && line(secrets, id, maxName) != id {
+		return nil, &Error{URL: url, Status: got.Status, Why: fmt.Sprintf("the id of its only model is not fit to be used: %q", line(secrets, id, maxName)),
+			Hint: "it is overlong, or holds control characters, surplus spaces or a secret of the spec; name the model: --model NAME"}
+	}
 	engine(ctx, g, base, header, owners, &res.Server)
 	return res, nil
 }
@@ -107,9 +155,12 @@ func get(ctx context.Context, g Getter, url string, header http.Header, limit ti
 	return got, err
 }
 
+// wantsTLS knows what Go, nginx, Apache and others say to plain HTTP on a TLS port.
+var wantsTLS = regexp.MustCompile(`(?i)http request (was sent )?to (an )?https (server|port)|plain http to an ssl-enabled`)
+
 // models reads the answer of /v1/models.
 func models(url string, got *client.Simple) (ids, owners []string, err error) {
-	e := &Error{URL: url, Status: got.Status, Body: firstBytes(got.Body)}
+	e := &Error{URL: url, Status: got.Status, Body: string(got.Body)}
 	switch s := got.Status; {
 	case s == http.StatusUnauthorized || s == http.StatusForbidden:
 		e.Why = "the server refuses the key"
@@ -118,6 +169,10 @@ func models(url string, got *client.Simple) (ids, owners []string, err error) {
 	case s == http.StatusNotFound:
 		e.Why = "there is no such path"
 		e.Hint = "check the path prefix of target.url; when the server has no model list, name the model: --model NAME"
+		return nil, nil, e
+	case s == http.StatusBadRequest && strings.HasPrefix(url, "http://") && wantsTLS.Match(got.Body):
+		e.Why = "that port speaks TLS"
+		e.Hint = "use https:// in target.url"
 		return nil, nil, e
 	case s >= 300 && s < 400:
 		e.Why = fmt.Sprintf("it redirects to %q", got.Header.Get("Location"))
@@ -137,6 +192,9 @@ func models(url string, got *client.Simple) (ids, owners []string, err error) {
 	}
 	if err := json.Unmarshal(got.Body, &list); err != nil {
 		e.Why = fmt.Sprintf("the answer is no model list (content type %q)", got.Header.Get("Content-Type"))
+		if coding := got.Header.Get("Content-Encoding"); coding != "" {
+			e.Why = fmt.Sprintf("the answer is no model list (content type %q, content encoding %q although none was asked for)", got.Header.Get("Content-Type"), coding)
+		}
 		e.Hint = "is this an LLM server? A web page or a gateway's login page answers like this"
 		return nil, nil, e
 	}
@@ -156,7 +214,7 @@ func choose(res *Result, url string, got *client.Simple, model string) error {
 			res.Server.Model = ids[0]
 			return nil
 		case 0:
-			return &Error{URL: url, Status: got.Status, Body: firstBytes(got.Body), Why: "the server lists no model", Hint: "name one: --model NAME"}
+			return &Error{URL: url, Status: got.Status, Body: string(got.Body), Why: "the server lists no model", Hint: "name one: --model NAME"}
 		}
 		return &Error{URL: url, Status: got.Status, Why: "the server lists several models: " + strings.Join(ids, ", "), Hint: "name one: --model " + ids[0]}
 	}
@@ -209,36 +267,4 @@ func engine(ctx context.Context, g Getter, base spec.Base, header http.Header, o
 			s.Version = v.Version
 		}
 	}
-}
-
-func unreachable(err error, base spec.Base) string {
-	if strings.Contains(err.Error(), "the proxy ") {
-		return "check target.proxy, or leave it out to reach the server directly"
-	}
-	switch client.Classify(err) {
-	case client.ClassTLS:
-		if strings.Contains(err.Error(), "http://") {
-			return "" // plain HTTP behind an https:// address: the message says what to do
-		}
-		return "give the authority that signed it: target.ca_file; or, for a test machine, --set target.insecure=true"
-	case client.ClassConnectTimeout:
-		return "nothing answers there within limits.connect; is the address right, and is a firewall between?"
-	}
-	return "is the server running at " + base.Root + "? Try the simulated one: tokentape sim"
-}
-
-// firstBytes is the beginning of an answer as one printable line.
-func firstBytes(b []byte) string {
-	const limit = 200
-	s := strings.ToValidUTF8(string(b[:min(len(b), limit+utf8.UTFMax)]), "\uFFFD")
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, s)
-	if r := []rune(s); len(r) > limit {
-		s = string(r[:limit]) + "…"
-	}
-	return strings.TrimSpace(s)
 }

@@ -10,8 +10,11 @@ import (
 	"time"
 
 	"tokentape/internal/client"
+	"tokentape/internal/secret"
 	"tokentape/internal/spec"
 )
+
+const key = `sk-very"secret/key+0123456789`
 
 // pages answers by path; a path that is not there hangs until the context ends.
 type pages struct {
@@ -33,13 +36,13 @@ func page(status int, body string) *client.Simple {
 	return &client.Simple{Status: status, Body: []byte(body), Header: http.Header{}}
 }
 
-func preflight(t *testing.T, p *pages, model string) (*Result, error) {
+func ask(t *testing.T, p *pages, model string) (*Result, error) {
 	t.Helper()
 	base, _, err := spec.ResolveURL("h:1", "/v1/chat/completions")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Preflight(t.Context(), p, base, nil, model)
+	return Preflight(t.Context(), p, base, nil, secret.New([]string{key}), model)
 }
 
 func TestPreflight(t *testing.T) {
@@ -65,10 +68,14 @@ func TestPreflight(t *testing.T) {
 		{"a page", "m", page(200, "<html>log in</html>"), "no model list", ""},
 		{"a redirect", "m", page(302, ""), "redirects", ""},
 		{"loading", "m", page(503, "loading"), "not ready", ""},
+		{"plain HTTP to a TLS port of Go", "m", page(400, "Client sent an HTTP request to an HTTPS server.\n"), "speaks TLS", ""},
+		{"plain HTTP to a TLS port of nginx", "m", page(400, "<center>The plain HTTP request was sent to HTTPS port</center>"), "speaks TLS", ""},
+		{"an id that steers a terminal", "", page(200, `{"data":[{"id":"m\u001b[2J"}]}`), `not fit to be used: "m [2J"`, ""},
+		{"an id with the key", "", page(200, `{"data":[{"id":"sk-very\"secret\/key+0123456789"}]}`), `"***"`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := &pages{answers: map[string]*client.Simple{"/v1/models": c.list, "/get_server_info": info, "/server_info": info}}
-			res, err := preflight(t, p, c.model)
+			res, err := ask(t, p, c.model)
 			if err != nil {
 				var e *Error
 				if !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) || e.Hint == "" {
@@ -96,14 +103,54 @@ func TestPreflight(t *testing.T) {
 func TestPreflightHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		_, err := preflight(t, &pages{}, "")
+		_, err := ask(t, &pages{}, "")
 		if err == nil || !strings.Contains(err.Error(), "no answer within 15s") || time.Since(begin) != listLimit {
 			t.Errorf("%v after %s", err, time.Since(begin))
 		}
 		begin = time.Now()
-		res, err := preflight(t, &pages{answers: map[string]*client.Simple{"/v1/models": page(200, `{"data":[{"id":"m"}]}`)}}, "")
+		res, err := ask(t, &pages{answers: map[string]*client.Simple{"/v1/models": page(200, `{"data":[{"id":"m"}]}`)}}, "")
 		if err != nil || res.Server.Model != "m" || time.Since(begin) != 2*engineLimit {
 			t.Errorf("%+v, %v after %s", res, err, time.Since(begin))
 		}
 	})
+}
+
+// Neither the key in any spelling, nor a control character, leaves preflight.
+func TestWhatTheServerWrote(t *testing.T) {
+	const spelt = `sk-very\"secret\/key\u002b0123456789` // in JSON
+	clean := func(t *testing.T, text string) {
+		t.Helper()
+		for _, part := range []string{"sk-v", "secret", "0123456789", "\x1b", "\r", "\u009b"} {
+			if strings.Contains(text, part) {
+				t.Errorf("%q in %q", part, text)
+			}
+		}
+	}
+	for n := range 220 {
+		p := &pages{answers: map[string]*client.Simple{"/v1/models": page(401, strings.Repeat("x", n)+" "+spelt+"\x1b[2J\u009b tail")}}
+		_, err := ask(t, p, "m")
+		var e *Error
+		if !errors.As(err, &e) || len(e.Body) > maxQuote {
+			t.Fatalf("%v", err)
+		}
+		clean(t, e.Error())
+	}
+	redirect := page(307, "")
+	redirect.Header.Set("Location", "https://h/?k=sk-very%22secret%2Fkey%2B0123456789")
+	_, err := ask(t, &pages{answers: map[string]*client.Simple{"/v1/models": redirect}}, "m")
+	clean(t, err.Error())
+
+	list := `{"data":[{"id":"a\u001b[2J","owned_by":"vllm"},{"id":"` + spelt + `"}]}`
+	p := &pages{answers: map[string]*client.Simple{"/v1/models": page(200, list), "/version": page(200, `{"version":"1\r\u001b[2J`+spelt+`"}`)}}
+	_, err = ask(t, p, "")
+	clean(t, err.Error())
+	clean(t, err.(*Error).Hint)
+	res, err := ask(t, p, "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, strings.Join(res.Notes, "")+strings.Join(res.Server.Models, "")+res.Server.Version)
+	if res.Server.Version != "1 [2J***" || res.Server.Models[0] != "a [2J" || res.Server.Models[1] != "***" {
+		t.Errorf("%+v", res.Server)
+	}
 }
