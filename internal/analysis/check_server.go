@@ -82,7 +82,7 @@ func (r *run) failures(res *Results) Check {
 		}
 		c.Why += fmt.Sprintf("%s%s %d", sep, class, byClass[class])
 		if class == worst {
-			c.Why += " (" + short(message, 80) + ")"
+			c.Why += " (" + short(said(message), 80) + ")"
 		}
 	}
 	if v > r.spec.Limits.FailedShare {
@@ -132,6 +132,17 @@ func (r *run) commonest() (class, message string) {
 		}
 	})
 	return class, message
+}
+
+// said is a message without the request that it begins with: the report names
+// the server, and what it answered is worth the room.
+func said(message string) string {
+	if rest, ok := strings.CutPrefix(message, "POST "); ok {
+		if _, what, ok := strings.Cut(rest, " "); ok {
+			return what
+		}
+	}
+	return message
 }
 
 // short is s in one line of at most n characters, none of which steers a

@@ -148,6 +148,9 @@ func TestChecks(t *testing.T) {
 		{"failures", "a long message", func(s *script) {
 			s.reqs[9] = failed(9, 900*msec, msec, tape.OutcomeReset, strings.Repeat("é", 90))
 		}, ResultMiss, "reset 1 (" + strings.Repeat("é", 79) + "…)"},
+		{"failures", "what was answered, not by whom", func(s *script) {
+			s.reqs[9] = failed(9, 900*msec, msec, tape.OutcomeStatus, "POST http://a:1/v1/chat/completions was answered 429 Too Many Requests: later")
+		}, ResultMiss, "http_status 1 (was answered 429 Too Many Requests: later)"},
 		{"failures", "without a message", func(s *script) { s.reqs[9] = failed(9, 900*msec, msec, tape.OutcomeReset, "") }, ResultMiss, "1 of 900 failed: reset 1"},
 		{"output_short", "stopped early", func(s *script) {
 			for _, q := range s.reqs {
