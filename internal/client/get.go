@@ -1,24 +1,30 @@
 package client
 
 import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 )
 
 // Simple is a whole response of Get.
 type Simple struct {
 	Status int
 	Header http.Header
-	Body   []byte
+	Body   []byte   // without its content coding, if that is gzip or deflate
 	Remote string   // address of the peer
 	TLS    *TLSInfo // nil: not encrypted
 }
 
 // Get fetches one small thing, for the preflight and for scrapes, on connections
 // apart from the load's. Redirects are not followed, the status is not judged.
-// A body of more than limit bytes is an error. Unlike Do, a GET may be sent
+// A body of more than limit bytes is an error, before and after it is decompressed,
+// which some gateways make necessary although identity was asked for. Unlike Do, a GET may be sent
 // again when the server closed an idle connection. Every error is an *Error.
 func (c *Client) Get(ctx context.Context, rawURL string, header http.Header, limit int64) (*Simple, error) {
 	target, err := parseURL(rawURL)
@@ -46,11 +52,49 @@ func (c *Client) Get(ctx context.Context, rawURL string, header http.Header, lim
 	if s.Body, err = io.ReadAll(io.LimitReader(resp.Body, limit+1)); err != nil {
 		return nil, wrap(c.either(ctx), PhaseBody, doing, err)
 	}
+	if int64(len(s.Body)) <= limit {
+		coding := strings.ToLower(strings.TrimSpace(s.Header.Get("Content-Encoding")))
+		// The cause is not wrapped: an end of the data would count as one of the connection.
+		if s.Body, err = decode(coding, s.Body, limit); err != nil {
+			return nil, &Error{Class: ClassOther, Phase: PhaseBody, Doing: doing,
+				Err: fmt.Errorf("the %s body cannot be decoded (identity was asked for): %v", coding, err)}
+		}
+	}
 	if int64(len(s.Body)) > limit {
 		return nil, &Error{Class: ClassOther, Phase: PhaseBody, Doing: doing,
 			Err: fmt.Errorf("the response is longer than %d bytes", limit)}
 	}
 	return s, nil
+}
+
+// decode takes a content coding off, up to one byte more than limit. A body that does
+// not begin like its coding is taken as it stands.
+func decode(coding string, body []byte, limit int64) ([]byte, error) {
+	in := bytes.NewReader(body)
+	var r io.Reader
+	var err error
+	switch coding {
+	case "gzip", "x-gzip":
+		if !bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
+			return body, nil
+		}
+		r, err = gzip.NewReader(in)
+	case "deflate": // zlib, and from some servers what is inside of it
+		if r, err = zlib.NewReader(in); err == nil {
+			break
+		}
+		in.Reset(body)
+		if out, err := io.ReadAll(io.LimitReader(flate.NewReader(in), limit+1)); err == nil {
+			return out, nil
+		}
+		return body, nil
+	default:
+		return body, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(r, limit+1))
 }
 
 func (c *Client) sideTrip(ctx context.Context, target address, req *http.Request, s *Simple) (*http.Response, error) {
