@@ -16,6 +16,10 @@ func unreachable(err error, base spec.Base) string {
 	if strings.Contains(text, "the proxy ") {
 		return "check target.proxy, or leave it out to reach the server directly"
 	}
+	var failed *client.Error
+	if errors.As(err, &failed) && failed.Phase == client.PhaseBody {
+		return "the answer began and could not be read: see what the server, or a gateway before it, logs"
+	}
 	switch client.Classify(err) {
 	case client.ClassTLS:
 		return handshake(err, text)

@@ -60,6 +60,7 @@ func TestUnreachable(t *testing.T) {
 		{"a TLS alert to plain HTTP", "http://" + raw("\x15\x03\x01\x00\x02\x02\x16"), h1, "https://127.0.0.1:", ""},
 		{"plain HTTP to a Go server of HTTPS", "http://" + serve(nil), h1, "https://", ""},
 		{"a connection that ends", "http://" + raw(""), h1, "does that port speak TLS? Then use https://127.0.0.1:", ""},
+		{"an answer cut short", "http://" + raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"), h1, "could not be read", "TLS"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			base, _, err := spec.ResolveURL(c.url, "/v1/chat/completions")
