@@ -1,7 +1,7 @@
 package tape
 
 // SlotWait is how long the load rules held the request back after its due time:
-// t_ready − t_due, in nanoseconds. Absent in a closed loop.
+// t_ready − t_due, in nanoseconds. Absent without a due time, as in a closed loop.
 func (r *Request) SlotWait() Opt[int64] {
 	if !r.TDue.OK || !r.TReady.OK {
 		return Opt[int64]{}

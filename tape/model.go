@@ -225,7 +225,8 @@ type Request struct {
 	Turn    int         `json:"turn"`
 	Ref     Ref         `json:"ref"`
 
-	// TDue is the planned send; absent in a closed loop. TReady is when the
+	// TDue is the planned send: of a later turn of a session the end of its
+	// pause, else absent in a closed loop. TReady is when the
 	// load rules first allowed the send: the due time, or the moment a slot (or
 	// the session) became free, whichever is later. slot wait = t_ready − t_due;
 	// pacer lag = t_wrote_first − t_ready.

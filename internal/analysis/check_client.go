@@ -127,7 +127,7 @@ func (r *run) warmups() int64 {
 
 // offeredRate: in an open loop sends kept up with the times at which the load
 // rules allowed them. A full cap delays those times too; that is the server's
-// doing and no fault.
+// doing and no fault. Later turns of sessions are sent at no rate.
 func (r *run) offeredRate() Check {
 	c := Check{Name: "offered_rate", Severity: SeverityFail, Result: ResultNone, Unit: "share", Limit: ref(rateShort), Why: "no rate was offered: closed loop",
 		Do: "the client fell behind its own schedule: use a faster or quieter client machine, or a lower rate"}
@@ -136,7 +136,7 @@ func (r *run) offeredRate() Check {
 	}
 	var ready, sent []int64
 	r.eachMeasured(func(_ int, q *metric.Request) {
-		if q.Ready != metric.Absent && q.PacerLag != metric.Absent {
+		if !q.Later && q.Ready != metric.Absent && q.PacerLag != metric.Absent {
 			ready = append(ready, q.Ready)
 			// Not wrote_first: a new connection's set-up is the network's.
 			sent = append(sent, q.Ready+q.PacerLag)

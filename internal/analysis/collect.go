@@ -245,10 +245,10 @@ func (r *run) prove() {
 	}
 }
 
-// open reports whether sends have due times.
+// open reports whether sends have due times that do not wait for answers.
 func (r *run) open() bool {
 	for i := range r.reqs {
-		if r.reqs[i].Due != metric.Absent {
+		if r.reqs[i].Due != metric.Absent && !r.reqs[i].Later {
 			return true
 		}
 	}

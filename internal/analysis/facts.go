@@ -144,8 +144,10 @@ func (r *run) load() Load {
 		if q.Session && l.Loop == "open" {
 			l.Loop = "partly open" // sessions are sent when due, their turns when the one before has ended
 		}
-		due.add(q.Due)
-		if l.Loop != "partly open" || q.Due != metric.Absent { // rates are those of what has a due time
+		if !q.Later { // rates are planned for sessions, not for what follows in them
+			due.add(q.Due)
+		}
+		if l.Loop != "partly open" || !q.Later {
 			sent.add(q.WroteFirst)
 		}
 		if q.Released != metric.Absent {

@@ -122,14 +122,21 @@ func (e *engine) pace(j *job, staged <-chan *job) {
 		if err != nil {
 			return
 		}
-		e.release(j, s, place.freedAt)
+		e.release(j, s, e.due(j.row), place.freedAt)
 	}
 }
 
-// release sends a row, now. ready is when the load rules but for the slot allowed
-// it; the due time need not be in it.
-func (e *engine) release(j *job, s slot, ready int64) {
-	req := e.begin(j, s, ready)
+// due is the planned send of a row that waits for no answer.
+func (e *engine) due(row plan.Row) tape.Opt[int64] {
+	if row.Due == plan.NoDue {
+		return tape.Opt[int64]{}
+	}
+	return tape.Some(e.base + row.Due)
+}
+
+// release sends a row, now; due and ready are as begin takes them.
+func (e *engine) release(j *job, s slot, due tape.Opt[int64], ready int64) {
+	req := e.begin(j, s, due, ready)
 	e.wg.Go(func() {
 		if j.session != nil {
 			e.converse(j, s, req)
@@ -139,10 +146,11 @@ func (e *engine) release(j *job, s slot, ready int64) {
 	})
 }
 
-// begin enters a row into the books as issued, now.
-func (e *engine) begin(j *job, s slot, ready int64) *tape.Request {
+// begin enters a row into the books as issued, now. ready is when the load rules
+// allowed it but for its due time and its slot, which need not be in it.
+func (e *engine) begin(j *job, s slot, due tape.Opt[int64], ready int64) *tape.Request {
 	req := &tape.Request{
-		Type: "request", Seq: j.row.Seq, Phase: j.row.Phase, Worker: s.id,
+		Type: "request", Seq: j.row.Seq, Phase: j.row.Phase, Worker: s.id, TDue: due,
 		Ref: tape.Ref{Row: j.item.Ref.Row, Offset: j.item.Ref.Offset, SHA256: j.item.Ref.SHA256, Data: int64(j.item.Ref.Data)},
 	}
 	req.ID = e.cfg.Header.Run + "-" + strconv.FormatInt(j.row.Seq, 10)
@@ -150,9 +158,8 @@ func (e *engine) begin(j *job, s slot, ready int64) *tape.Request {
 		req.Session, req.Turn = tape.Some(e.cfg.Header.Run+"-s"+strconv.FormatInt(j.row.Session, 10)), j.row.Turn
 	}
 	ready = max(ready, s.freedAt)
-	if j.row.Due != plan.NoDue {
-		req.TDue = tape.Some(e.base + j.row.Due)
-		ready = max(ready, req.TDue.V)
+	if due.OK {
+		ready = max(ready, due.V)
 	}
 	req.TReady = tape.Some(ready)
 	e.issued.Add(1)

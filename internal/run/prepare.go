@@ -65,7 +65,7 @@ func (e *engine) prepareRow(i int64, worker int) bool {
 		return false
 	}
 	j.ready.Abandon.Tokens, j.ready.Abandon.After = 0, 0 // the cache is to be filled
-	req := e.begin(j, slot{e.clk.Now(), worker}, 0)
+	req := e.begin(j, slot{e.clk.Now(), worker}, tape.Opt[int64]{}, 0)
 	answer := e.send(j, req)
 	if req.Outcome != tape.OutcomeOK {
 		e.stop(tape.ReasonPrepare, fmt.Sprintf("row %d of the preparation: %s: %s", i, req.Outcome, req.Message))

@@ -56,21 +56,21 @@ func (e *engine) converse(j *job, s slot, req *tape.Request) {
 		if !e.cfg.Recorded {
 			j.session.replies = append(j.session.replies, answer.Reply)
 		}
-		ready := req.TEnd.V
+		end := req.TEnd.V
 		after, err := next()
 		if err != nil {
 			e.stop(tape.ReasonDataset, err.Error())
 			break
 		}
 		j = after
-		ready += j.row.Think
-		if _, err := p.Wait(e.issue, ready); err != nil {
+		due := end + j.row.Think // planned as a first turn's is, but from the answer on
+		if _, err := p.Wait(e.issue, due); err != nil {
 			break
 		}
 		if s, err = e.slots.take(e.issue); err != nil {
 			break
 		}
-		req = e.begin(j, s, ready)
+		req = e.begin(j, s, tape.Some(due), due)
 	}
 	j.session.place.freedAt = e.clk.Now()
 	e.places.put(j.session.place)

@@ -85,7 +85,7 @@ func TestSessionOfFourTurns(t *testing.T) {
 			}
 			for k, q := range requests {
 				at := int64(k) * 2_100_000_000
-				if q.Turn != k || q.Session != tape.Some("test-s1") || q.TDue.OK || q.TReady.V != at || q.TReleased.V != at || q.TWroteFirst.V != at || q.TEnd.V != at+100_000_000 {
+				if q.Turn != k || q.Session != tape.Some("test-s1") || q.TDue.OK != (k > 0) || q.TDue.OK && q.TDue.V != at || q.TReady.V != at || q.TReleased.V != at || q.TWroteFirst.V != at || q.TEnd.V != at+100_000_000 {
 					t.Errorf("turn %d: %+v", k, q)
 				}
 			}
@@ -123,8 +123,12 @@ func TestSessionsArriveByPlan(t *testing.T) {
 				if q.PacerLag() != tape.Some(int64(0)) {
 					t.Errorf("%s: row %d turn %d: the wait counts as ours: %v", tt.name, q.Ref.Row, q.Turn, q.PacerLag())
 				}
-				if due := q.Ref.Row * 500_000_000; q.Turn == 0 && q.TDue != tape.Some(due) || q.Turn > 0 && q.TDue.OK {
-					t.Errorf("%s: row %d turn %d is due at %v", tt.name, q.Ref.Row, q.Turn, q.TDue)
+				due := q.Ref.Row * 500_000_000
+				if q.Turn > 0 { // half a second after the second that the answer before took
+					due = (tt.want[q.Ref.Row][q.Turn-1] + 1500) * 1e6
+				}
+				if wait := tt.want[q.Ref.Row][q.Turn]*1e6 - due; q.TDue != tape.Some(due) || q.SlotWait() != tape.Some(wait) {
+					t.Errorf("%s: row %d turn %d is due at %v and waits %v, want %d and %d", tt.name, q.Ref.Row, q.Turn, q.TDue, q.SlotWait(), due, wait)
 				}
 			}
 			if got != tt.want {

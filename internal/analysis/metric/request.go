@@ -24,6 +24,7 @@ type Request struct {
 	Reasoning bool // at least one reasoning event or reasoning token
 	Bursty    bool // most token events came less than a millisecond after the one before; see Bursts
 	Session   bool // part of a session of several turns
+	Later     bool // a turn of a session after its first: due when the session allowed it, by no rate
 
 	Due, Ready, Released, WroteFirst         int64
 	FirstToken, FirstVisible, LastToken, End int64
@@ -65,8 +66,8 @@ func stamp(o tape.Opt[int64]) int64 { return o.Or(Absent) }
 func Reduce(r *tape.Request, a *Arena) Request {
 	q := Request{
 		Seq: r.Seq, Phase: r.Phase, OK: r.Outcome == tape.OutcomeOK,
-		Session: r.Session.OK,
-		Due:     stamp(r.TDue), Ready: stamp(r.TReady), Released: stamp(r.TReleased), WroteFirst: stamp(r.TWroteFirst),
+		Session: r.Session.OK, Later: r.Session.OK && r.Turn > 0,
+		Due: stamp(r.TDue), Ready: stamp(r.TReady), Released: stamp(r.TReleased), WroteFirst: stamp(r.TWroteFirst),
 		FirstToken: stamp(r.TFirstToken), FirstVisible: stamp(r.TFirstVisible), LastToken: stamp(r.TLastToken), End: stamp(r.TEnd),
 		LastEvent: Absent, SlotWait: stamp(r.SlotWait()), PacerLag: stamp(r.PacerLag()),
 		Input: stamp(r.Tokens.Input), Output: stamp(r.Tokens.Output), Cached: stamp(r.Tokens.Cached),
