@@ -47,7 +47,8 @@ type Config struct {
 	Clock   *clock.Clock
 	URL     string // final URL of the endpoint
 	// URLs are all of them when there are several, URL first: requests take them in
-	// turn, by tape.Request.Seq, and each further attempt the next one.
+	// turn, by Prepared.Turn or else tape.Request.Seq, and each further attempt the
+	// next one.
 	URLs    []string
 	Header  http.Header // sent as given
 	Options dialect.Options
@@ -138,6 +139,9 @@ type Prepared struct {
 	Asked int64 // output tokens asked for; 0: none
 	// Abandon closes the stream in the middle; the zero Abandon reads to the end.
 	Abandon Abandon
+	// Turn chooses among Config.URLs in place of the request's Seq: one for all
+	// requests that belong on one server.
+	Turn tape.Opt[int64]
 
 	prompt  string // kept when the server may repeat it
 	choices int    // asked for; more than a decoder tells apart count as so many
