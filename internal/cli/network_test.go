@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -188,6 +189,16 @@ func TestRunSeveralServers(t *testing.T) {
 		if want := []string{a.URL, b.URL}[r.Seq%2]; r.URL != tape.Some(r.Seq%2) || "http://"+r.Conn.Remote != want {
 			t.Errorf("request %d: URL %v, %+v", r.Seq, r.URL, r.Conn)
 		}
+	}
+	_, said, h, reqs = measure(t, "--set", fmt.Sprintf("target.urls=['%s', '%s']", a.URL, b.URL), "--set", "prepare.rows=1")
+	var prepared []int64
+	for _, r := range reqs {
+		if r.Phase == tape.PhasePrepare {
+			prepared = append(prepared, r.URL.V)
+		}
+	}
+	if !slices.Equal(prepared, []int64{0, 1}) || !strings.Contains(said, "each to all 2 servers") {
+		t.Errorf("the row of preparation went to %v: %s", prepared, said)
 	}
 	b.Close()
 	if code, said, h, _ := measure(t, "--set", fmt.Sprintf("target.urls=['%s', '%s']", a.URL, b.URL)); code != exitNothing || h != nil || !strings.Contains(said, b.URL) {

@@ -76,15 +76,19 @@ func (p *preparation) lines(s *spec.Spec) []string {
 	}
 	if p.source != nil {
 		info := p.source.Info()
-		out = append(out, fmt.Sprintf("%d rows of %s (sha256 %.12s…), %d at a time, max_tokens %d, ended before the load begins; a failure ends the run",
-			p.rows, info.Path, info.SHA256, s.Prepare.Concurrency, s.Prepare.OutputTokens))
+		each := ""
+		if n := len(s.Target.Servers()); n > 1 {
+			each = fmt.Sprintf(", each to all %d servers", n)
+		}
+		out = append(out, fmt.Sprintf("%d rows of %s (sha256 %.12s…)%s, %d at a time, max_tokens %d, ended before the load begins; a failure ends the run",
+			p.rows, info.Path, info.SHA256, each, s.Prepare.Concurrency, s.Prepare.OutputTokens))
 	}
 	return out
 }
 
 // prepareOf is the preparation for the run.
 func (j *job) prepareOf(own, other *client.Client) run.Prepare {
-	p := run.Prepare{Rows: j.prep.rows, Concurrency: j.spec.Prepare.Concurrency, Output: j.spec.Prepare.OutputTokens}
+	p := run.Prepare{Rows: j.prep.rows, Servers: int64(len(j.bases)), Concurrency: j.spec.Prepare.Concurrency, Output: j.spec.Prepare.OutputTokens}
 	if j.prep.source != nil {
 		p.Source = j.prep.source
 	}

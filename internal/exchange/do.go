@@ -35,7 +35,7 @@ func (e *Exchanger) Do(ctx context.Context, p *Prepared, req *tape.Request) (got
 	v := verdict{end: -1}
 	x.url = e.cfg.URL
 	if n := int64(len(e.cfg.URLs)); n > 1 {
-		i := (req.Seq + int64(len(req.AttemptLog))) % n
+		i := (p.Turn.Or(req.Seq) + int64(len(req.AttemptLog))) % n
 		x.url, req.URL = e.cfg.URLs[i], tape.Some(i)
 	}
 	resp, err := e.cfg.Client.Do(w.ctx, http.MethodPost, x.url, e.headerFor(req.ID, req.Session.V), p.Body, &tr)

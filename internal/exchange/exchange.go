@@ -12,6 +12,7 @@ import (
 	"tokentape/internal/dialect/frame"
 	"tokentape/internal/secret"
 	"tokentape/internal/workload"
+	"tokentape/tape"
 )
 
 // Limits end a request that takes too long; 0 is no limit. Each one that fires

@@ -9,7 +9,7 @@ import (
 	"tokentape/tape"
 )
 
-// Several URLs take requests in turn, by the request's number; a further attempt
+// Several URLs take requests in turn, by the request's number or that of what it belongs to; a further attempt
 // goes to the next one.
 func TestURLsInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -25,6 +25,11 @@ func TestURLsInTurn(t *testing.T) {
 				want := (seq + int64(tries)) % 3
 				if req.URL != tape.Some(want) || !strings.Contains(req.Message, urls[want]) || req.Conn == nil || req.Conn.Reused == req.Conn.Dial.OK {
 					t.Errorf("request %d, attempt %d: URL %v, %s, %+v", seq, tries+1, req.URL, req.Message, req.Conn)
+				}
+				req = &tape.Request{Seq: seq, AttemptLog: make([]tape.Attempt, tries)}
+				x.Do(context.Background(), &Prepared{Body: []byte("{}"), Turn: tape.Some(int64(5))}, req)
+				if want := (5 + int64(tries)) % 3; req.URL != tape.Some(want) {
+					t.Errorf("request %d, attempt %d with turn 5: URL %v, want %d", seq, tries+1, req.URL, want)
 				}
 			}
 		}

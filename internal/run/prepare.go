@@ -19,6 +19,7 @@ type Prepare struct {
 	Flush       func(context.Context) error // empties the server's cache; nil: it is left as it is
 	Source      workload.Source             // of Rows items, sent from the first on
 	Rows        int64
+	Servers     int64 // each of which gets every item; 0 is 1
 	Concurrency int64
 	Output      int64 // output tokens of each
 }
@@ -37,11 +38,13 @@ func (e *engine) prepareServer() {
 	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for worker := range int(min(p.Concurrency, p.Rows)) {
+	servers := max(p.Servers, 1)
+	n := p.Rows * servers
+	for worker := range int(min(p.Concurrency, n)) {
 		wg.Go(func() {
 			for e.issue.Err() == nil {
 				i := next.Add(1) - 1
-				if i >= p.Rows || !e.prepareRow(i, worker) {
+				if i >= n || !e.prepareRow(i, i/servers, i%servers, worker) {
 					return
 				}
 			}
@@ -50,25 +53,26 @@ func (e *engine) prepareServer() {
 	wg.Wait()
 }
 
-// prepareRow sends one row, and reports whether to go on.
-func (e *engine) prepareRow(i int64, worker int) bool {
-	item, err := e.cfg.Prepare.Source.Item(i)
+// prepareRow sends a row to a server as request i, and reports whether to go on.
+func (e *engine) prepareRow(i, at, server int64, worker int) bool {
+	item, err := e.cfg.Prepare.Source.Item(at)
 	if err != nil {
-		e.stop(tape.ReasonDataset, fmt.Sprintf("row %d of the preparation: %s", i, err))
+		e.stop(tape.ReasonDataset, fmt.Sprintf("row %d of the preparation: %s", at, err))
 		return false
 	}
 	item.OutputLen = e.cfg.Prepare.Output
-	row := plan.Row{Seq: tape.PrepareSeq + i, Due: plan.NoDue, Item: i, Phase: tape.PhasePrepare}
+	row := plan.Row{Seq: tape.PrepareSeq + i, Due: plan.NoDue, Item: at, Phase: tape.PhasePrepare}
 	j, err := e.prepareItem(row, item)
 	if err != nil {
 		e.stop(tape.ReasonDataset, "of the preparation: "+err.Error())
 		return false
 	}
+	j.ready.Turn = tape.Some(server)
 	j.ready.Abandon.Tokens, j.ready.Abandon.After = 0, 0 // the cache is to be filled
 	req := e.begin(j, slot{e.clk.Now(), worker}, tape.Opt[int64]{}, 0)
 	answer := e.send(j, req)
 	if req.Outcome != tape.OutcomeOK {
-		e.stop(tape.ReasonPrepare, fmt.Sprintf("row %d of the preparation: %s: %s", i, req.Outcome, req.Message))
+		e.stop(tape.ReasonPrepare, fmt.Sprintf("row %d of the preparation: %s: %s", at, req.Outcome, req.Message))
 	}
 	e.write(j, req, answer.Text)
 	return req.Outcome == tape.OutcomeOK

@@ -58,6 +58,7 @@ type rig struct {
 	reply   bool            // sessions go on with the server's replies
 	ctx     context.Context // nil: never cancelled
 	http2   bool            // with prior knowledge
+	urls    []string        // nil: one
 }
 
 // run sends the load and reads the tape back.
@@ -94,7 +95,7 @@ func (r rig) run() (*run.Summary, []*tape.Request, []tape.Record) {
 	cfg := run.Config{
 		Clock: r.clk, Plan: p, Source: r.source, Tape: w,
 		Exchange: exchange.New(exchange.Config{
-			Client: c, Dialect: d, Clock: r.clk, URL: "http://sim/v1/chat/completions",
+			Client: c, Dialect: d, Clock: r.clk, URL: "http://sim/v1/chat/completions", URLs: r.urls,
 			Options: dialect.Options{Model: "sim-7b", Stream: true, Sampling: map[string]any{"ignore_eos": true}},
 			Limits:  r.limits, KeepReply: r.reply, SessionHeader: "X-Session",
 		}),

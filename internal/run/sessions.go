@@ -92,5 +92,6 @@ func (e *engine) prepareTurn(row plan.Row, s *session) (*job, error) {
 		return nil, err
 	}
 	j.session = s
+	j.ready.Turn = tape.Some(row.Session - 1) // its prefix is in the cache of one server
 	return j, nil
 }

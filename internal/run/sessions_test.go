@@ -306,3 +306,39 @@ func TestSessionCounts(t *testing.T) {
 		}
 	})
 }
+
+// With several servers all turns of a session go to one, and each row of the
+// preparation to all: what they share lies in one server's cache.
+func TestSessionsAndPreparationOverServers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := talks{3, 1, 2, 4}
+		urls := []string{"http://a/v1/chat/completions", "http://b/v1/chat/completions", "http://c/v1/chat/completions"}
+		sum, requests, _ := rig{t: t, clk: clock.New(), handler: &sayer{d: time.Second}, source: s, data: s.data(), urls: urls,
+			load: spec.Load{Sessions: 4, SessionConcurrency: 2},
+			change: func(c *run.Config) {
+				c.Prepare = run.Prepare{Source: s, Rows: 2, Servers: 3, Concurrency: 4, Output: 1}
+			}}.run()
+		if f := sum.Footer; f.OK != 10 || f.Preparation != 6 {
+			t.Fatalf("%+v", f)
+		}
+		prepared := map[[2]int64]int{}
+		for _, q := range requests {
+			if q.Phase == tape.PhasePrepare {
+				prepared[[2]int64{q.Ref.Row, q.URL.V}]++
+				continue
+			}
+			var k int64
+			fmt.Sscanf(q.Session.V, "test-s%d", &k)
+			if q.URL != tape.Some((k-1)%3) {
+				t.Errorf("turn %d of session %d went to %v", q.Turn, k, q.URL)
+			}
+		}
+		for row := range int64(2) {
+			for url := range int64(3) {
+				if n := prepared[[2]int64{row, url}]; n != 1 {
+					t.Errorf("row %d of the preparation went to server %d %d times", row, url, n)
+				}
+			}
+		}
+	})
+}
