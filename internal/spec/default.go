@@ -102,7 +102,7 @@ func (s *Spec) resolve(file string) {
 		if !s.wasSet("workload.dataset.turns") {
 			s.Workload.Dataset.Turns = "all"
 		}
-		if !s.wasSet("load.sessions") && !(open && bounded) {
+		if !s.wasSet("load.sessions") && !bounded {
 			s.Load.Sessions = 1
 		}
 		if !s.wasSet("load.session_concurrency") && !open && s.Load.SessionConcurrency == 0 {

@@ -147,7 +147,7 @@ func (c *checker) sessionBounds() {
 	case s.Workload.Dataset.Format == "bodies" || len(s.Workload.Body) > 0:
 		c.bad("workload.sessions", "rows with messages, or ShareGPT conversations", "whole request bodies cannot be continued")
 	case !l.Open() && l.Sessions == 0:
-		c.bad("load.sessions", "give load.sessions", "a closed loop of sessions needs to know how many")
+		c.bad("load.sessions", "give load.sessions, with load.duration or load.stages more of them than fit in that time", "a closed loop of sessions needs to know how many, also when time bounds it")
 	case l.Open() && l.Sessions == 0 && l.Duration == 0 && l.Arrivals != "replay":
 		c.bad("load.sessions", "give load.sessions or load.duration", "neither sessions nor duration: the run would never end")
 	case !l.Open() && l.SessionConcurrency == 0 && len(l.Stages) == 0:

@@ -2,6 +2,9 @@ package spec
 
 import (
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -203,6 +206,34 @@ func TestValidateOfCode(t *testing.T) {
 		issues := s.Validate()
 		if c.field == "" && Failed(issues) || c.field != "" && (len(issues) != 1 || issues[0].Field != c.field) {
 			t.Errorf("%s: want %q, got:\n%s", name, c.field, format(issues))
+		}
+	}
+}
+
+// A closed loop of sessions is never one session by default when time bounds it.
+func TestSessionsByTime(t *testing.T) {
+	for _, c := range []struct {
+		load string
+		want int64 // 0: an error that names load.sessions
+	}{
+		{"{duration: 3s}", 0},
+		{"{stages: [{concurrency: 2, duration: 3s}]}", 0},
+		{"{duration: 3s, sessions: 9}", 9},
+		{"{}", 1},
+	} {
+		file := filepath.Join(t.TempDir(), "a.yaml")
+		if err := os.WriteFile(file, []byte("workload: {sessions: true}\nload: "+c.load+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, issues := Read(file, nil, nil)
+		var fields []string
+		for _, i := range issues {
+			if !i.Warning {
+				fields = append(fields, i.Field)
+			}
+		}
+		if c.want == 0 && !slices.Equal(fields, []string{"load.sessions"}) || c.want > 0 && (len(fields) > 0 || s.Load.Sessions != c.want) {
+			t.Errorf("%s: errors on %q, want %d sessions", c.load, fields, c.want)
 		}
 	}
 }
