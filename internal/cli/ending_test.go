@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tokentape/internal/analysis"
+	"tokentape/internal/run"
 	"tokentape/internal/spec"
+	"tokentape/tape"
 )
 
 // report.strict knows the checks that there are.
@@ -56,6 +59,24 @@ func TestVerdictEnding(t *testing.T) {
 		}
 		if code != c.code {
 			t.Errorf("%s: exit code %d, want %d", c.name, code, c.code)
+		}
+	}
+}
+
+// A dataset that changes in mid-run breaks the run off: requests went out, so it is
+// no refusal of the input, by the run as by its tape.
+func TestDatasetChangedEnding(t *testing.T) {
+	const why = "row 7 of the plan: data.jsonl changed"
+	sum := &run.Summary{Footer: tape.Footer{Reason: tape.ReasonDataset, Message: why}}
+	res := &analysis.Results{}
+	res.About.Stop, res.About.StopWhy = tape.ReasonDataset, why
+	for name, err := range map[string]error{
+		"run":  (&job{spec: spec.Default()}).ending(sum, res, &run.StopError{Reason: tape.ReasonDataset, Message: why}, nil),
+		"tape": tapeEnding(res),
+	} {
+		var e *exitError
+		if !errors.As(err, &e) || e.code != exitInternal || !strings.Contains(e.msg, why) {
+			t.Errorf("%s: %+v, want exit code %d with %q", name, e, exitInternal, why)
 		}
 	}
 }

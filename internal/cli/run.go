@@ -351,12 +351,9 @@ func (j *job) ending(sum *run.Summary, res *analysis.Results, runErr, writeErr e
 		return runErr
 	}
 	reason := sum.Footer.Reason
-	var stopErr *run.StopError
 	switch {
 	case reason == tape.ReasonInterrupted:
 		return &exitError{code: exitInterrupted, msg: "interrupted; what had ended by then is on the tape", quiet: runErr == nil && writeErr == nil}
-	case runErr != nil && errors.As(runErr, &stopErr) && stopErr.Reason == tape.ReasonDataset:
-		return usageError(j.mask(runErr.Error()))
 	case runErr != nil:
 		return &exitError{code: exitInternal, msg: j.mask(runErr.Error()), hints: []string{readAgain}}
 	case writeErr != nil:
@@ -416,10 +413,8 @@ func tapeEnding(res *analysis.Results) error {
 	switch res.About.Stop {
 	case tape.ReasonInterrupted:
 		return &exitError{code: exitInterrupted, msg: "the run was interrupted"}
-	case tape.ReasonDisk, tape.ReasonInternal:
+	case tape.ReasonDisk, tape.ReasonInternal, tape.ReasonDataset:
 		return &exitError{code: exitInternal, msg: "the run broke off: " + res.About.StopWhy}
-	case tape.ReasonDataset:
-		return usageError("the run broke off: " + res.About.StopWhy)
 	case tape.ReasonRefused, tape.ReasonWarmup, tape.ReasonPrepare:
 		return &exitError{code: exitNothing, msg: "nothing was measured: " + res.About.StopWhy}
 	}
