@@ -23,6 +23,7 @@ type job struct {
 	input *inputCount // nil: not counted
 
 	session *session // nil: none
+	freedAt int64    // when it gave its slot back
 }
 
 // stage prepares rows ahead of the pacer, so that reading the dataset and
@@ -176,6 +177,7 @@ func (e *engine) begin(j *job, s slot, due tape.Opt[int64], ready int64) *tape.R
 func (e *engine) serve(j *job, s slot, req *tape.Request) (answer exchange.Answer) {
 	answer = e.send(j, req)
 	s.freedAt = e.clk.Now()
+	j.freedAt = s.freedAt
 	e.slots.put(s)
 	if j.left() > 0 { // the next turn must not wait for the counting
 		e.wg.Go(func() { e.write(j, req, answer.Text) })

@@ -62,6 +62,7 @@ func (e *engine) converse(j *job, s slot, req *tape.Request) {
 			e.stop(tape.ReasonDataset, err.Error())
 			break
 		}
+		freedAt := j.freedAt
 		j = after
 		due := end + j.row.Think // planned as a first turn's is, but from the answer on
 		if _, err := p.Wait(e.issue, due); err != nil {
@@ -69,6 +70,9 @@ func (e *engine) converse(j *job, s slot, req *tape.Request) {
 		}
 		if s, err = e.slots.take(e.issue); err != nil {
 			break
+		}
+		if s.freedAt <= freedAt { // what giving one's own back took is ours, and no wait for a slot
+			s.freedAt = due
 		}
 		req = e.begin(j, s, tape.Some(due), due)
 	}

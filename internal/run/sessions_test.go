@@ -342,3 +342,26 @@ func TestSessionsAndPreparationOverServers(t *testing.T) {
 		}
 	})
 }
+
+// What the client takes to give a slot back is no wait for a slot: it is the
+// client's own lag. A wait for the slot that another session holds is one.
+func TestOwnSlotIsNoWait(t *testing.T) {
+	for sessions, want := range map[int64][2]int64{1: {0, 1_000_000}, 2: {1_002_000_000, 0}} { // slot wait and lag of the second turn of session 1
+		synctest.Test(t, func(t *testing.T) {
+			s := talks{2, 1}
+			_, requests, _ := rig{t: t, clk: clock.New(), handler: &sayer{d: time.Second}, source: s, data: s.data(),
+				load: spec.Load{Sessions: sessions, SessionConcurrency: sessions, Concurrency: 1},
+				change: func(c *run.Config) {
+					c.Ended = func(run.Ended) { time.Sleep(time.Millisecond) } // before the slot is free
+				}}.run()
+			for _, q := range requests {
+				if q.Turn == 0 {
+					continue
+				}
+				if q.TDue != tape.Some(int64(1_000_000_000)) || q.SlotWait() != tape.Some(want[0]) || q.PacerLag() != tape.Some(want[1]) {
+					t.Errorf("%d sessions: due %v, slot wait %v, lag %v, want %v", sessions, q.TDue, q.SlotWait(), q.PacerLag(), want)
+				}
+			}
+		})
+	}
+}
