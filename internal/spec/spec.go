@@ -213,7 +213,7 @@ type Load struct {
 	Stages []Stage `json:"stages"`
 	// Between the opening of one slot of a closed loop and the next, at the start.
 	Stagger Duration `json:"stagger"`
-	// Measured sessions, in place of requests (workload.sessions); rate is then that of sessions. Left out beside rate and duration: as many as fit; else 1.
+	// Measured sessions, in place of requests (workload.sessions); rate is then that of sessions. Left out beside rate and duration: as many as fit; needed beside duration without a rate; else 1.
 	Sessions int64 `json:"sessions"`
 	// Most sessions open at once. Left out beside a rate: no cap; else 1.
 	SessionConcurrency int64 `json:"session_concurrency"`
