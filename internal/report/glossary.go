@@ -17,12 +17,12 @@ type term struct {
 // terms are the metrics in the order in which they are shown.
 var terms = []term{
 	{"ttft_ms", "TTFT", "first token event − release of the request; absent when not streaming"},
-	{"ttft_from_due_ms", "TTFT from due", "first token event − planned send; open loop only"},
+	{"ttft_from_due_ms", "TTFT from due", "first token event − planned send (open loop; a session's later turn: the end of its pause)"},
 	{"ttfo_ms", "TTFO", "first token event outside reasoning − release"},
 	{"tpot_ms", "TPOT", "(E2E − TTFT) ÷ (output tokens − tokens in the first token event)"},
 	{"itl_ms", "ITL", "gap between successive token events of one choice, zeros kept; inter-event, not inter-token, when events carry several tokens"},
 	{"e2e_ms", "E2E", "last token event − release; not streaming: end of the body − release"},
-	{"e2e_from_due_ms", "E2E from due", "the same from the planned send; open loop only"},
+	{"e2e_from_due_ms", "E2E from due", "the same from the planned send"},
 	{"stream_end_ms", "stream end", "end of the response − release"},
 	{"tokens_per_event", "tokens/event", "(output tokens − tokens in the first token event) ÷ (token events − 1)"},
 	{"input_tokens", "input tokens", "the server's usage, else the model's tokenizer over the templated prompt"},
