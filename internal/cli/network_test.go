@@ -190,7 +190,7 @@ func TestRunSeveralServers(t *testing.T) {
 			t.Errorf("request %d: URL %v, %+v", r.Seq, r.URL, r.Conn)
 		}
 	}
-	_, said, h, reqs = measure(t, "--set", fmt.Sprintf("target.urls=['%s', '%s']", a.URL, b.URL), "--set", "prepare.rows=1")
+	_, said, _, reqs = measure(t, "--set", fmt.Sprintf("target.urls=['%s', '%s']", a.URL, b.URL), "--set", "prepare.rows=1")
 	var prepared []int64
 	for _, r := range reqs {
 		if r.Phase == tape.PhasePrepare {
