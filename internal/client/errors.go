@@ -167,8 +167,10 @@ func hint(err error) string {
 		return "give its user and password: target.proxy: http://USER:PASSWORD@HOST:PORT"
 	case errors.As(err, &hostname):
 		return "name the server that the certificate is for with target.server_name"
-	case errors.Is(err, errNoHTTP2), errors.Is(err, errNotHTTP2), strings.Contains(err.Error(), "no application protocol"), strings.Contains(err.Error(), "looked like an HTTP/1.1 header"):
+	case errors.Is(err, errNoHTTP2), errors.Is(err, errNotHTTP2), strings.Contains(err.Error(), "looked like an HTTP/1.1 header"):
 		return `the server speaks HTTP/1.1 only: target.http: "1.1"`
+	case strings.Contains(err.Error(), "no application protocol"):
+		return `the server does not speak the HTTP version that was offered: set target.http: "1.1" where it is "2", and the other way round`
 	case strings.Contains(err.Error(), "certificate required"):
 		return "the server wants a client certificate: target.cert_file and target.key_file"
 	case errors.As(err, &authority):

@@ -68,7 +68,8 @@ func (c *Clock) Epoch() (wall time.Time, machine int64) {
 // in nanoseconds.
 func (c *Clock) Machine(t int64) int64 { return c.machine + c.shift.Load() + t }
 
-// Wall is the present wall time in UTC, for names of folders and files only.
+// Wall is the present wall time in UTC: for names of folders and files, dates in
+// chat templates, and dates that a server sends. No measured time may come from it.
 func (c *Clock) Wall() time.Time { return time.Now().UTC() }
 
 // Timer is a running AfterFunc.

@@ -168,8 +168,8 @@ func (e *Exchanger) Prepare(item workload.Item) (*Prepared, error) {
 // URL is where requests go.
 func (e *Exchanger) URL() string { return e.cfg.URL }
 
-// Show is what Do would send as the request with this id, in this session ("":
-// none), for people: secrets in header values are masked.
+// Show is what Do would send as the request with this id and session ("": none),
+// for people: secrets in header values are masked.
 func (e *Exchanger) Show(p *Prepared, id, session string) (method, url string, header http.Header, body []byte) {
 	header = e.headerFor(id, session).Clone()
 	for _, values := range header {
