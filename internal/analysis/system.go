@@ -110,19 +110,7 @@ func (r *run) system(w window.Interval, out *Window, o Options) {
 	if f.noOutput > 0 || f.noInput > 0 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("token rates leave out what was not counted: %d of %d requests without output count, %d without input count", f.noOutput, f.n, f.noInput))
 	}
-	if d := r.spec.Devices.Total; d > 0 {
-		s.PerDevices = map[string]*float64{}
-		per := func(name string, v *float64) {
-			if v != nil {
-				v = ref(*v / float64(d))
-			}
-			s.PerDevices[fmt.Sprintf("%s_per_%d_devices", name, d)] = v
-		}
-		per("requests_per_s", s.RequestsPerS)
-		per("output_tokens_per_s", s.OutputTokensPerS)
-		per("input_tokens_per_s", s.InputTokensPerS)
-		per("total_tokens_per_s", s.TotalTokensPerS)
-	}
+	r.perDevices(s)
 	r.windowFacts(w, out, span)
 	if w.Kind == window.KindSteady && !o.NoCI {
 		r.rateIntervals(w, out)
