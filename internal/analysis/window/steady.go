@@ -16,7 +16,7 @@ import (
 // at the start are a ramp: without any other the C-th release is the last of
 // them. In an open loop without ramp or warm-up it is the first release.
 func steady(reqs []metric.Request, l Load) Interval {
-	var w Interval
+	w := Interval{ByEvents: true}
 	var e2e []float64
 	var releases []int64 // warm-up and measured, for the filling of the cap
 	first, last, warm := int64(math.MaxInt64), int64(math.MinInt64), int64(math.MinInt64)

@@ -7,7 +7,7 @@ import (
 	"tokentape/tape"
 )
 
-// The kinds of windows.
+// The kinds of windows that a rule finds. Check says what else a kind may be.
 const (
 	KindWhole  = "whole"
 	KindStable = "stable"
@@ -25,6 +25,9 @@ type Interval struct {
 	Cohort   []int // indexes of the ok measured requests whose latencies count
 	// CohortTo ends the starts of the cohort: they lie in [From, CohortTo].
 	CohortTo int64
+	// ByEvents: system rates count what happened in (From, To], of every phase;
+	// else whole requests of the cohort.
+	ByEvents bool
 	// Why says how the window was chosen or why it does not exist, LeftOut what is
 	// not in it.
 	Why, LeftOut string
@@ -38,18 +41,13 @@ type Load struct {
 }
 
 // Choose makes the window of a kind. reqs are all requests of the run in plan
-// order. An unknown kind is a window that does not exist.
+// order. A kind that Check refuses is a window that does not exist.
 func Choose(kind string, reqs []metric.Request, l Load) Interval {
 	var w Interval
-	switch kind {
-	case KindWhole:
-		w = whole(reqs)
-	case KindStable:
-		w = stable(reqs, l)
-	case KindSteady:
-		w = steady(reqs, l)
-	default:
-		w.Why = fmt.Sprintf("no such window; known: %v", Kinds())
+	if r, err := parse(kind); err != nil {
+		w.Why = err.Error()
+	} else {
+		w = r(reqs, l)
 	}
 	w.Kind = kind
 	if !w.OK {
