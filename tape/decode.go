@@ -115,6 +115,8 @@ func (c *cursor) request(r *Request) {
 					c.opt(&r.Asked.Output)
 				case "input":
 					c.opt(&r.Asked.Input)
+				case "cached":
+					c.opt(&r.Asked.Cached)
 				default:
 					c.skip(key)
 				}

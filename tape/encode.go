@@ -60,6 +60,7 @@ func appendRequest(b []byte, r *Request) []byte {
 		from := len(b)
 		b = appendOpt(b, `,"output":`, r.Asked.Output)
 		b = appendOpt(b, `,"input":`, r.Asked.Input)
+		b = appendOpt(b, `,"cached":`, r.Asked.Cached)
 		b = append(dropComma(b, from), '}')
 	}
 	if t := &r.Tokens; *t != (Tokens{}) {

@@ -67,6 +67,20 @@ type Header struct {
 	Host   Host            `json:"host"`
 	Server Server          `json:"server"`
 	Notes  []string        `json:"notes,omitempty"` // said before the first request: model not in the list, rows repeated …
+	Cache  *CachePlan      `json:"cache,omitempty"` // what the server's prefix cache was expected to serve
+}
+
+// Who said what the prefix cache would serve.
+const (
+	CacheBySpec     = "spec"     // workload.cache
+	CacheByManifest = "manifest" // of a built set
+)
+
+// CachePlan says where asked.cached of the requests comes from.
+type CachePlan struct {
+	By   string   `json:"by"`             // CacheBySpec or CacheByManifest
+	Zero bool     `json:"zero"`           // no prompt was to begin as another
+	From *FileRef `json:"from,omitempty"` // the manifest; of several datasets the first one's
 }
 
 // Tool is the program that wrote the tape.
@@ -325,6 +339,7 @@ func (e Events) IsZero() bool { return len(e.DT) == 0 }
 type Asked struct {
 	Output Opt[int64] `json:"output,omitzero"` // max_tokens
 	Input  Opt[int64] `json:"input,omitzero"`  // tokens of the prompt, counted by the model's tokenizer over the text that its chat template makes
+	Cached Opt[int64] `json:"cached,omitzero"` // of these, tokens that the server's prefix cache was expected to have
 }
 
 // Token count sources.
@@ -407,6 +422,24 @@ type Scrape struct {
 	Series map[string]float64 `json:"series,omitempty"`
 }
 
+// Call is a request beside the load that asks for no generation, such as one that
+// empties the server's cache.
+type Call struct {
+	Type    string     `json:"type"` // "call"
+	What    string     `json:"what"` // CallFlush
+	Phase   Phase      `json:"phase"`
+	Method  string     `json:"method"`
+	URL     string     `json:"url"` // secrets masked
+	T       int64      `json:"t"`   // it began
+	TEnd    int64      `json:"t_end"`
+	Status  Opt[int64] `json:"status,omitzero"`
+	OK      bool       `json:"ok"`                // it did what it was for
+	Message string     `json:"message,omitempty"` // why not; bounded, secrets masked
+}
+
+// CallFlush is the Call that empties the prefix cache (prepare.flush).
+const CallFlush = "flush"
+
 // Stop reasons of a run.
 const (
 	ReasonCompleted   = "completed"   // every planned row was issued and ended
@@ -425,7 +458,9 @@ const (
 
 // Footer is the last line; a tape without one is incomplete. Counts are of the
 // measured phase: Planned = OK + ΣFailed + Cancelled + Abandoned + NotIssued.
-// Preparation counts all requests of other phases.
+// Preparation counts all requests of other phases: Warmup and Tail of them are of
+// the phases of that name, the others prepared or probed. Warmup and Tail are
+// absent in tapes of before they were counted apart.
 type Footer struct {
 	Type        string           `json:"type"` // "footer"
 	Reason      string           `json:"reason"`
@@ -437,6 +472,8 @@ type Footer struct {
 	Abandoned   int64            `json:"abandoned,omitempty"`
 	NotIssued   int64            `json:"not_issued"`
 	Preparation int64            `json:"preparation"`
+	Warmup      Opt[int64]       `json:"warmup,omitzero"`
+	Tail        Opt[int64]       `json:"tail,omitzero"`
 	TEnd        int64            `json:"t_end"`
 	SHA256      string           `json:"sha256"` // of all lines before, newlines included
 }

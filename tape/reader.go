@@ -16,7 +16,7 @@ import (
 )
 
 // Record is what a Reader yields: *Header, *Capabilities, *Request,
-// *ClientSample, *Scrape, *Footer or *Fault.
+// *ClientSample, *Scrape, *Call, *Footer or *Fault.
 type Record interface{ record() }
 
 func (*Header) record()       {}
@@ -24,6 +24,7 @@ func (*Capabilities) record() {}
 func (*Request) record()      {}
 func (*ClientSample) record() {}
 func (*Scrape) record()       {}
+func (*Call) record()         {}
 func (*Footer) record()       {}
 func (*Fault) record()        {}
 
@@ -260,6 +261,8 @@ func (r *Reader) take(line []byte, size int) error {
 		bad = decodeInto(r, line, new(ClientSample))
 	case "scrape":
 		bad = decodeInto(r, line, new(Scrape))
+	case "call":
+		bad = decodeInto(r, line, new(Call))
 	case "capabilities":
 		bad = decodeInto(r, line, new(Capabilities))
 	case "footer":

@@ -84,7 +84,8 @@ func TestRoundTrip(t *testing.T) {
 				stream(0, 3), stream(1, 4096),
 				&ClientSample{Type: "client", T: 5, CPU: 0.25, HostBusy: Some(0.0)},
 				&Scrape{Type: "scrape", T: 6, Source: "p0", OK: true, Series: map[string]float64{`q{a="b"}`: 4, "z": math.MaxFloat64}},
-				&Footer{Type: "footer", Reason: ReasonCompleted, Planned: 2, OK: 2, Failed: map[string]int64{"reset": 0}},
+				&Call{Type: "call", What: CallFlush, Phase: PhasePrepare, Method: "POST", URL: "http://h/flush", T: -3, TEnd: 4, Status: Some(int64(200)), OK: true},
+				&Footer{Type: "footer", Reason: ReasonCompleted, Warmup: Some(int64(0)), Planned: 2, OK: 2, Failed: map[string]int64{"reset": 0}},
 			}
 			path := filepath.Join(t.TempDir(), "tape") // no .zst: the content decides
 			w, err := Create(path, m.compress)

@@ -77,7 +77,7 @@ func Create(path string, compress bool) (*Writer, error) {
 }
 
 // Write appends one line: a *Header (the first line, and no other), then
-// *Capabilities, *Request, *ClientSample and *Scrape in any order, and a
+// *Capabilities, *Request, *Call, *ClientSample and *Scrape in any order, and a
 // *Footer, after which nothing may follow. The type field, an empty Schema and
 // the footer's SHA256 are filled in on the way out; the argument is not changed.
 // A line that cannot be written as JSON (NaN, infinity) is refused and leaves
@@ -135,6 +135,10 @@ func (w *Writer) encode(line any) ([]byte, error) {
 	case *Scrape:
 		c := *v
 		c.Type = "scrape"
+		b, err = json.Marshal(c)
+	case *Call:
+		c := *v
+		c.Type = "call"
 		b, err = json.Marshal(c)
 	case *Footer:
 		c := *v
