@@ -167,6 +167,8 @@ func (c *cursor) request(r *Request) {
 			c.std(&r.AttemptLog)
 		case "output":
 			c.std(&r.Output)
+		case "src":
+			c.std(&r.Src)
 		default:
 			c.skip(key)
 		}

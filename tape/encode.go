@@ -133,6 +133,11 @@ func appendRequest(b []byte, r *Request) []byte {
 		b = appendTextIf(b, `,"tools":`, o.Tools)
 		b = append(dropComma(b, from), '}')
 	}
+	if r.Src != nil { // imported: shortest digits that read back as the same number
+		if points, err := json.Marshal(r.Src); err == nil { // NaN and the infinities are no times
+			b = append(append(b, `,"src":`...), points...)
+		}
+	}
 	return append(b, '}')
 }
 

@@ -77,6 +77,9 @@ func genRequest() *rapid.Generator[*Request] {
 		if rapid.Bool().Draw(t, "output") {
 			r.Output = &Output{SHA256: s(), Text: s(), Reasoning: s(), Tools: s()}
 		}
+		if rapid.Bool().Draw(t, "src") {
+			r.Src = &Src{T: rapid.SliceOfN(rapid.Float64Range(-1e300, 1e300), 1, 5).Draw(t, "points")}
+		}
 		return r
 	})
 }

@@ -68,6 +68,14 @@ type Header struct {
 	Server Server          `json:"server"`
 	Notes  []string        `json:"notes,omitempty"` // said before the first request: model not in the list, rows repeated …
 	Cache  *CachePlan      `json:"cache,omitempty"` // what the server's prefix cache was expected to serve
+	Import *Import         `json:"import,omitempty"`
+}
+
+// Import says that a tape was made of another tool's results. What that tool never
+// recorded is absent, as everything that was not observed.
+type Import struct {
+	Tool string `json:"tool"` // whose results: "aisbench"
+	Path string `json:"path"` // as the user gave it
 }
 
 // Who said what the prefix cache would serve.
@@ -95,7 +103,7 @@ type Anchor struct {
 	Wall      string `json:"wall"`       // RFC 3339 with nanoseconds, UTC, at the epoch
 	Clock     string `json:"clock"`      // "monotonic"
 	Machine   int64  `json:"machine_ns"` // CLOCK_MONOTONIC of this machine at the epoch
-	ReadStamp string `json:"read_stamp"` // "conn" below net/http, "body" for HTTP/2
+	ReadStamp string `json:"read_stamp"` // "conn" below net/http, "body" for HTTP/2, "import": as the tool stamped that was imported from
 }
 
 // PlanRef names the plan by content. Kind "rows": all rows were made before the
@@ -208,6 +216,7 @@ const (
 	OutcomeAborted   Outcome = "aborted"
 	OutcomeCancelled Outcome = "cancelled" // by the user or by a stop rule; neither success nor failure
 	OutcomeClient    Outcome = "client_limit"
+	OutcomeUnknown   Outcome = "unknown"   // failed, and the tool that was imported from does not say how
 	OutcomeAbandoned Outcome = "abandoned" // the load asked for it: the client closed the stream in the middle; Cause names the rule
 )
 
@@ -282,6 +291,15 @@ type Request struct {
 	Attempts   int       `json:"attempts"`
 	AttemptLog []Attempt `json:"attempt_log,omitempty"` // the attempts before the last
 	Output     *Output   `json:"output,omitempty"`
+	Src        *Src      `json:"src,omitempty"` // of an imported request
+}
+
+// Src holds an imported request's own numbers, verbatim: rounding them to
+// nanoseconds would change what the tool printed of them.
+type Src struct {
+	// T are the tool's time points in seconds on a clock of its own. Of AISBench:
+	// the start, then one for each event, or for a whole answer its end.
+	T []float64 `json:"t"`
 }
 
 // Conn is the connection that carried the request. ID 0 (they count from 1) says
@@ -454,6 +472,7 @@ const (
 	ReasonRows        = "rows"        // the dataset's rows ran out before load.duration
 	ReasonPrepare     = "prepare"     // preparation failed: the cache is not in the state that was asked for
 	ReasonAbort       = "abort"       // too many requests failed: limits.abort
+	ReasonImported    = "imported"    // the tape was made of another tool's results, which do not say why they end
 )
 
 // Footer is the last line; a tape without one is incomplete. Counts are of the

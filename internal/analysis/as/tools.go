@@ -1,0 +1,36 @@
+package as
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Tool makes one tool's table. Errors: the run holds nothing that the tool could
+// make a table of, and the message says what is missing.
+type Tool func(*Run) (*Table, error)
+
+// tools are all of them, in the order in which they are listed.
+var tools = []struct {
+	name string
+	make Tool
+}{}
+
+// Tools are the names that Make knows.
+func Tools() []string {
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.name
+	}
+	return names
+}
+
+// Make is the table of the named tool. Errors: the name is unknown (the message
+// lists those that are), or the tool's own.
+func Make(tool string, r *Run) (*Table, error) {
+	for _, t := range tools {
+		if t.name == tool {
+			return t.make(r)
+		}
+	}
+	return nil, fmt.Errorf("no definitions of %q; known: %s", tool, strings.Join(Tools(), ", "))
+}
