@@ -74,18 +74,22 @@ func Analyse(src Source, o Options) (*Results, error) {
 		o.MinSeconds = DefaultMinSeconds
 	}
 
-	res := &Results{Schema: Schema, TapeSHA256: r.sha256, Rows: r.rows()}
+	res := &Results{Schema: Schema, TapeSHA256: r.sha256}
 	r.about(res)
 	res.Counts = r.counts()
 	res.Load = r.load()
 	res.Remotes = r.remotes()
+	var members []member
 	for _, k := range kinds {
 		w := window.Choose(k, r.reqs, r.windowLoad())
+		in := make([]bool, len(r.reqs))
 		for _, i := range w.Cohort {
-			res.Rows[i].Windows = append(res.Rows[i].Windows, k)
+			in[i] = true
 		}
+		members = append(members, member{k, in})
 		res.Windows = append(res.Windows, r.table(w, o))
 	}
+	res.Rows = r.rows(members)
 	res.Verdict = r.verdict(res, o)
 	return res, nil
 }

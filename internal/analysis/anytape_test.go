@@ -59,7 +59,7 @@ func TestAnyTape(t *testing.T) {
 		}
 		res := s.analyse(t, Options{})
 		encode(t, res)
-		if c := res.Counts; c.Issued != c.OK+c.Failed+c.Cancelled+c.Abandoned || len(res.Rows) != len(s.reqs) {
+		if c := res.Counts; c.Issued != c.OK+c.Failed+c.Cancelled+c.Abandoned || res.Rows.Len() != len(s.reqs) {
 			rt.Fatalf("%+v", c)
 		}
 	})

@@ -30,10 +30,10 @@ func TestOneTokenHasNoTPOT(t *testing.T) {
 		rowOfOne  *float64
 		rowString string
 	}{
-		{"tpot_ms", 2, "20", "20", res.Rows[0].TPOTMS, "null"},
-		{"itl_ms", 11, "20", "20", res.Rows[0].ITLMeanMS, "null"},
-		{"ttft_ms", 3, "100", "100", res.Rows[0].TTFTMS, "100"},
-		{"e2e_ms", 3, "100", "300", res.Rows[0].E2EMS, "100"},
+		{"tpot_ms", 2, "20", "20", res.Rows.At(0).TPOTMS, "null"},
+		{"itl_ms", 11, "20", "20", res.Rows.At(0).ITLMeanMS, "null"},
+		{"ttft_ms", 3, "100", "100", res.Rows.At(0).TTFTMS, "100"},
+		{"e2e_ms", 3, "100", "300", res.Rows.At(0).E2EMS, "100"},
 	} {
 		m := w.Metrics[c.key]
 		if m.N != c.n {
@@ -43,7 +43,7 @@ func TestOneTokenHasNoTPOT(t *testing.T) {
 		want(t, c.key+" max", m.Max, 0, c.max)
 		want(t, c.key+" of one token", c.rowOfOne, 0, c.rowString)
 	}
-	none := res.Rows[3]
+	none := res.Rows.At(3)
 	if none.TTFTMS != nil || none.TPOTMS != nil || none.E2EMS != nil || none.ITLMaxMS != nil {
 		t.Errorf("a response without tokens has values: %+v", none)
 	}
@@ -243,7 +243,7 @@ func TestAbandonedStayOut(t *testing.T) {
 			t.Errorf("%s: %+v", name, k)
 		}
 	}
-	if c.Retried != 1 || c.RetryWaitS != 1.5 || *res.Rows[0].RetryWaitMS != 1500 || res.Rows[1].RetryWaitMS != nil {
+	if c.Retried != 1 || c.RetryWaitS != 1.5 || *res.Rows.At(0).RetryWaitMS != 1500 || res.Rows.At(1).RetryWaitMS != nil {
 		t.Errorf("%d retried, waited %v", c.Retried, c.RetryWaitS)
 	}
 }
@@ -279,7 +279,7 @@ func TestWholeWindow(t *testing.T) {
 	if c := res.Counts; c.OK != 9 || c.Cancelled != 1 || c.Failed != 0 || c.Planned != 10 {
 		t.Errorf("counts = %+v", c)
 	}
-	want(t, "last end from the plan", ref(*res.Rows[9].EndS-*res.Rows[0].DueS), 6, "9.900000")
+	want(t, "last end from the plan", ref(*res.Rows.At(9).EndS-*res.Rows.At(0).DueS), 6, "9.900000")
 	c := check(t, res, "client_bound")
 	if c.Result != ResultMiss || *c.Limit != 100 || res.Verdict.Fit {
 		t.Errorf("a lag of 3 s is not flagged: %+v", c)
@@ -357,7 +357,7 @@ func TestD09FewerTokensThanSent(t *testing.T) {
 			q.Asked.Input, q.Tokens.Input, q.Tokens.InputSource = tape.Some[int64](16395), tape.Some[int64](4096), tape.SourceUsage
 		}
 		res, w := whole(t, s)
-		if row := res.Rows[0]; row.Outcome != "ok" || *row.Input != 4096 || *row.AskedInput != 16395 {
+		if row := res.Rows.At(0); row.Outcome != "ok" || *row.Input != 4096 || *row.AskedInput != 16395 {
 			t.Errorf("%+v", row)
 		}
 		m := w.Metrics["prefill_tokens_per_s"]

@@ -119,13 +119,13 @@ func TestLineOrderDoesNotMatter(t *testing.T) {
 		if !bytes.Equal(encode(t, res), want) {
 			t.Fatal("results depend on the order of lines")
 		}
-		for i, row := range res.Rows {
+		for i, row := range res.Rows.All() {
 			if row.Seq != int64(i) {
 				t.Fatalf("row %d has seq %d", i, row.Seq)
 			}
 		}
-		if len(res.Rows) != rows {
-			t.Fatalf("%d rows of %d", len(res.Rows), rows)
+		if res.Rows.Len() != rows {
+			t.Fatalf("%d rows of %d", res.Rows.Len(), rows)
 		}
 	}
 }

@@ -22,7 +22,7 @@ type Results struct {
 
 	// Rows are the derived values per request, in plan order; never in
 	// results.json.
-	Rows []Row `json:"-"`
+	Rows Rows `json:"-"`
 }
 
 // About repeats the facts of the tape's header that a view shows beside the

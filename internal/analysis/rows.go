@@ -1,16 +1,57 @@
 package analysis
 
 import (
+	"iter"
 	"slices"
 
 	"tokentape/internal/analysis/metric"
 )
 
-// rows derives the values of every request, in plan order. Failed requests have
-// what they got as far as; their latencies enter no statistic.
-func (r *run) rows() []Row {
-	rows := make([]Row, len(r.reqs))
-	for i := range r.reqs {
+// Rows are the derived values of every request, in plan order. Each row is made
+// when it is asked for: a quarter of a million of them are never in memory at
+// once. The zero Rows holds none.
+type Rows struct {
+	n  int
+	at func(i int) Row
+}
+
+// RowsOf are rows that exist already.
+func RowsOf(rows []Row) Rows {
+	return Rows{len(rows), func(i int) Row { return rows[i] }}
+}
+
+// Len is the number of rows.
+func (r Rows) Len() int { return r.n }
+
+// At is the i-th row, 0-based, in plan order. It panics where no row is.
+func (r Rows) At(i int) Row {
+	if i < 0 || i >= r.n {
+		panic("analysis: no such row")
+	}
+	return r.at(i)
+}
+
+// All yields every row with its index, in plan order.
+func (r Rows) All() iter.Seq2[int, Row] {
+	return func(yield func(int, Row) bool) {
+		for i := range r.n {
+			if !yield(i, r.at(i)) {
+				return
+			}
+		}
+	}
+}
+
+// member says for every request whether a window's cohort holds it.
+type member struct {
+	kind string
+	in   []bool
+}
+
+// rows derives the values of every request. Failed requests have what they got
+// as far as; their latencies enter no statistic.
+func (r *run) rows(windows []member) Rows {
+	return Rows{len(r.reqs), func(i int) Row {
 		q, f := &r.reqs[i], &r.facts[i]
 		row := Row{
 			Seq: q.Seq, Phase: string(q.Phase), Outcome: string(f.outcome), Cause: f.cause, Message: f.message, Finish: f.finish,
@@ -33,9 +74,13 @@ func (r *run) rows() []Row {
 			row.Flags = append(slices.Clip(f.flags), usageContradicted)
 		}
 		row.ITLMeanMS, row.ITLMaxMS = itlStats(q)
-		rows[i] = row
-	}
-	return rows
+		for _, w := range windows {
+			if w.in[i] {
+				row.Windows = append(row.Windows, w.kind)
+			}
+		}
+		return row
+	}}
 }
 
 // scaled is an integer of nanoseconds in units of unit nanoseconds.

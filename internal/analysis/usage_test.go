@@ -28,13 +28,13 @@ func TestImpossibleCountsEnterNoNumber(t *testing.T) {
 			t.Errorf("%s: n %d, min %v; want n %d and nothing below 0", name, got.N, *got.Min, n)
 		}
 	}
-	for i, row := range res.Rows {
+	for i, row := range res.Rows.All() {
 		if flagged := slices.Contains(row.Flags, "usage_contradicted"); flagged != (i < 3) {
 			t.Errorf("row %d flagged %v: %v", i, flagged, row.Flags)
 		}
 	}
-	if r := res.Rows; r[0].Cached != nil || r[1].Output != nil || r[2].Reasoning != nil || *r[0].Input != 100 {
-		t.Errorf("cached %v, output %v, reasoning %v: want none of them", r[0].Cached, r[1].Output, r[2].Reasoning)
+	if a, b, c := res.Rows.At(0), res.Rows.At(1), res.Rows.At(2); a.Cached != nil || b.Output != nil || c.Reasoning != nil || *a.Input != 100 {
+		t.Errorf("cached %v, output %v, reasoning %v: want none of them", a.Cached, b.Output, c.Reasoning)
 	}
 	if res.Verdict.Fit {
 		t.Error("fit for use")

@@ -240,11 +240,11 @@ func RequestsCSV(w io.Writer, r *analysis.Results) error {
 		line[i] = c.name
 	}
 	out.Write(line)
-	for i := range r.Rows {
+	for _, row := range r.Rows.All() {
 		for j, c := range requestColumns {
-			s, err := requestCell(c.of(&r.Rows[i]))
+			s, err := requestCell(c.of(&row))
 			if err != nil {
-				return fmt.Errorf("request %d, %s: %w", r.Rows[i].Seq, c.name, err)
+				return fmt.Errorf("request %d, %s: %w", row.Seq, c.name, err)
 			}
 			line[j] = s
 		}

@@ -235,7 +235,7 @@ func TestNaNIsRefused(t *testing.T) {
 	bad := func() *analysis.Results {
 		r := openLoop()
 		r.Windows[2].Metrics["ttft_ms"].CI["p50"] = ci(1, math.NaN())
-		r.Rows[0].TPOTMS = p(math.Inf(1))
+		r.Rows = analysis.RowsOf([]analysis.Row{{TPOTMS: p(math.Inf(1))}})
 		return r
 	}
 	for name, view := range map[string]func(io.Writer, *analysis.Results) error{"console": consoleOf(Options{}), "json": JSON, "stats": StatsCSV, "requests": RequestsCSV} {
@@ -257,8 +257,8 @@ func TestCSV(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s %s: %v", c.name, name, err)
 			}
-			if name == "requests" && len(lines) != 1+len(c.of().Rows) {
-				t.Errorf("%s: %d lines for %d requests", c.name, len(lines), len(c.of().Rows))
+			if name == "requests" && len(lines) != 1+c.of().Rows.Len() {
+				t.Errorf("%s: %d lines for %d requests", c.name, len(lines), c.of().Rows.Len())
 			}
 		}
 	}
