@@ -62,9 +62,12 @@ func Analyse(src Source, o Options) (*Results, error) {
 	if len(kinds) == 0 {
 		kinds = window.Kinds()
 	}
-	for _, k := range kinds {
-		if !slices.Contains(window.Kinds(), k) {
-			return nil, fmt.Errorf("unknown window %q; known: %v", k, window.Kinds())
+	for i, k := range kinds {
+		if err := window.Check(k); err != nil {
+			return nil, err
+		}
+		if slices.Contains(kinds[:i], k) {
+			return nil, fmt.Errorf("window %q twice", k)
 		}
 	}
 	if o.MinRequests == 0 {
@@ -79,15 +82,21 @@ func Analyse(src Source, o Options) (*Results, error) {
 	res.Counts = r.counts()
 	res.Load = r.load()
 	res.Remotes = r.remotes()
+	intervals := make([]window.Interval, 0, len(kinds))
 	var members []member
 	for _, k := range kinds {
 		w := window.Choose(k, r.reqs, r.windowLoad())
+		intervals = append(intervals, w)
 		in := make([]bool, len(r.reqs))
 		for _, i := range w.Cohort {
 			in[i] = true
 		}
 		members = append(members, member{k, in})
 		res.Windows = append(res.Windows, r.table(w, o))
+	}
+	res.Differences = r.differences(intervals, res.Windows)
+	if res.Wave = r.wave(); res.Wave.worth() {
+		res.Notes = append(slices.Clip(res.Notes), res.Wave.Note)
 	}
 	res.Rows = r.rows(members)
 	res.Verdict = r.verdict(res, o)

@@ -74,7 +74,7 @@ func (r *run) rateDifferences(a, b window.Interval, ta, tb *Window) []Difference
 			continue
 		}
 		ea, eb := m.in(fa)/lengthS(a), m.in(fb)/lengthS(b)
-		row.add(ea-*row.A, a, "counts whole requests, wherever their tokens fell")
+		row.add(ea-*row.A, a)
 		why := fmt.Sprintf("another interval: %s has %.1f s, %s %.1f s", a.Kind, lengthS(a), b.Kind, lengthS(b))
 		for _, part := range []struct {
 			from, to int64
@@ -93,18 +93,18 @@ func (r *run) rateDifferences(a, b window.Interval, ta, tb *Window) []Difference
 		if a.From != b.From || a.To != b.To {
 			row.Parts = append(row.Parts, DifferencePart{ref(eb - ea), why})
 		}
-		row.add(*row.B-eb, b, "counts whole requests, wherever their tokens fell")
+		row.add(*row.B-eb, b)
 		rows = append(rows, row)
 	}
 	return rows
 }
 
 // add is the part that a window's way of counting has.
-func (d *DifferenceRow) add(change float64, w window.Interval, why string) {
+func (d *DifferenceRow) add(change float64, w window.Interval) {
 	if w.ByEvents || change == 0 {
 		return
 	}
-	d.Parts = append(d.Parts, DifferencePart{ref(change), w.Kind + " " + why})
+	d.Parts = append(d.Parts, DifferencePart{ref(change), w.Kind + " counts its own requests whole, not what happened in its interval (warm-up and tail requests, requests that reach over its edges)"})
 }
 
 func lengthS(w window.Interval) float64 { return float64(w.To-w.From) / 1e9 }

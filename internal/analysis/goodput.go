@@ -33,7 +33,7 @@ func (r *run) goodput(w window.Interval, f *WindowFacts, span float64) {
 			ended++
 		}
 	}
-	if w.Kind != window.KindSteady {
+	if !w.ByEvents {
 		ended = good
 	}
 	if issued > 0 {

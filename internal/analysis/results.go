@@ -16,9 +16,12 @@ type Results struct {
 	Counts     Counts   `json:"counts"`
 	Load       Load     `json:"load"`
 	Windows    []Window `json:"windows"`
-	Notes      []string `json:"notes,omitempty"`
-	Remotes    []Remote `json:"remotes,omitempty"` // by address, when the tape names any
-	About      About    `json:"about"`
+	// Differences say why each window shows other numbers than the one before it.
+	Differences []Difference `json:"differences,omitempty"`
+	Wave        *Wave        `json:"startup_wave,omitempty"`
+	Notes       []string     `json:"notes,omitempty"`
+	Remotes     []Remote     `json:"remotes,omitempty"` // by address, when the tape names any
+	About       About        `json:"about"`
 
 	// Rows are the derived values per request, in plan order; never in
 	// results.json.
@@ -148,9 +151,11 @@ type Load struct {
 
 // Window is one table.
 type Window struct {
-	Kind        string              `json:"kind"` // "whole", "stable", "steady"
+	Kind        string              `json:"kind"` // "whole", "stable", "steady", or the text of a window that was asked for: "seconds:10..60"
 	From        *float64            `json:"from_s"`
 	To          *float64            `json:"to_s"`
+	FromWall    string              `json:"from_wall,omitempty"` // the same by the client's wall clock, RFC 3339 in UTC, for cutting other systems' graphs
+	ToWall      string              `json:"to_wall,omitempty"`
 	Requests    int64               `json:"requests"` // ok requests in the latency cohort
 	Why         string              `json:"why"`      // how it was chosen, or why it does not exist
 	LeftOut     string              `json:"left_out"`

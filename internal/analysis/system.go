@@ -84,10 +84,9 @@ func (r *run) system(w window.Interval, out *Window, o Options) {
 		s.ConcurrencyMean, out.Facts.InFlightMean, out.Facts.InFlightSD = &mean, ref(mean), &sd
 	}
 	var f flow
-	switch w.Kind {
-	case window.KindSteady:
+	if w.ByEvents {
 		f = r.byEvents(w.From, w.To)
-	default:
+	} else {
 		f = r.wholeRequests(w.Cohort)
 	}
 	if w.Kind == window.KindStable {

@@ -112,6 +112,7 @@ func (r *run) table(w window.Interval, o Options) Window {
 	}
 	from, to := float64(w.From)/1e9, float64(w.To)/1e9
 	out.From, out.To = &from, &to
+	out.FromWall, out.ToWall = r.wall(w.From), r.wall(w.To)
 	src := sourcesOf(r.reqs, w.Cohort)
 	in, outSrc := names(src.in), names(src.out)
 	for _, d := range r.definitions() {
