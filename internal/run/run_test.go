@@ -69,7 +69,10 @@ func (r rig) run() (*run.Summary, []*tape.Request, []tape.Record) {
 	srv.Protocols.SetHTTP1(!r.http2)
 	srv.Protocols.SetUnencryptedHTTP2(r.http2)
 	go srv.Serve(l)
-	defer srv.Close()
+	defer func() {
+		srv.Close()
+		synctest.Wait() // for handlers of requests that were cut off: their truths are told at their end
+	}()
 
 	if r.rows == 0 {
 		r.rows = 2000
