@@ -98,6 +98,9 @@ func (m schemaMaker) refine(s *jsonschema.Schema, f reflect.Value, path string) 
 	case reflect.Slice:
 		if all := m.choice[path]; all != nil {
 			s.Items = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Enum: enum(all)}, fromEnv()}}
+			if path == "report.windows" {
+				s.Items.AnyOf = append(s.Items.AnyOf, &jsonschema.Schema{Type: "string", Pattern: windowText})
+			}
 		}
 		if t.Elem().Kind() == reflect.Struct {
 			m.describe(s.Items, reflect.New(t.Elem()).Elem(), path)

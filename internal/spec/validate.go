@@ -344,14 +344,17 @@ func (c *checker) report() {
 	r := c.s.Report
 	known := choices()["report.windows"]
 	if len(r.Windows) == 0 {
-		c.bad("report.windows", "one or more of: "+strings.Join(known, ", "), "no window, so nothing to report")
+		c.bad("report.windows", "one or more of: "+strings.Join(known, ", ")+", "+windowHint, "no window, so nothing to report")
 	}
 	for i, w := range r.Windows {
 		path := fmt.Sprintf("report.windows[%d]", i)
-		if !slices.Contains(known, w) {
+		switch {
+		case looksOwn(w) && !OwnWindow(w):
+			c.bad(path, "such as "+windowHint, "%q is no span of seconds or rows that ends after it begins, and no phase", w)
+		case !looksOwn(w) && !slices.Contains(known, w):
 			message, hint := unknownChoice(w, known)
 			c.bad(path, hint, "%s", message)
-		} else if slices.Contains(r.Windows[:i], w) {
+		case slices.Contains(r.Windows[:i], w):
 			c.bad(path, "keep one", "%s is given twice", w)
 		}
 	}
