@@ -1,0 +1,92 @@
+package catalog
+
+const measured = "requests of the measured phase"
+
+// counts are of the measured phase: planned = ok + failed + cancelled + abandoned
+// + not issued.
+var counts = []Entry{
+	{Name: "counts.planned", Kind: KindCount, Unit: "requests", Definition: "requests that the run set out to send"},
+	{Name: "counts.issued", Kind: KindCount, Unit: "requests", Definition: "requests on the tape", Enters: measured},
+	{Name: "counts.ok", Kind: KindCount, Unit: "requests", Better: Higher, Definition: "requests that ended well: a 200 status alone is not enough", Fields: []string{"outcome"}, Enters: measured},
+	{Name: "counts.failed", Kind: KindCount, Unit: "requests", Better: Lower, Definition: "requests that ended badly: neither ok, nor cancelled, nor abandoned", Fields: []string{"outcome"}, Enters: measured},
+	{Name: "counts.cancelled", Kind: KindCount, Unit: "requests", Better: Lower, Definition: "requests that an interrupt or the end of the run cut off", Fields: []string{"outcome"}, Enters: measured},
+	{Name: "counts.abandoned", Kind: KindCount, Unit: "requests", Definition: "streams closed in the middle because load.abandon asks for it", Fields: []string{"outcome"}, Enters: measured},
+	{Name: "counts.not_issued", Kind: KindCount, Unit: "requests", Better: Lower, Definition: "planned requests that were never sent"},
+	{Name: "counts.unrecorded", Kind: KindCount, Unit: "requests", Better: Lower, Definition: "planned requests without a line, of a tape without a footer"},
+	{Name: "counts.preparation", Kind: KindCount, Unit: "requests", Definition: "warm-up, prepare, probe and tail requests, in no other count"},
+	{Name: "counts.by_class.*", Kind: KindCount, Unit: "requests", Better: Lower, Definition: "failed requests of one outcome class", Fields: []string{"outcome"}, Enters: measured},
+	{Name: "counts.by_status.*", Kind: KindCount, Unit: "requests", Better: Lower, Definition: "requests of class http_status with one status code", Fields: []string{"outcome", "http.status"}, Enters: measured},
+	{Name: "counts.finish.*", Kind: KindCount, Unit: "requests", Definition: "ok requests with one finish reason; none where there was none", Fields: []string{"finish"}, Enters: "ok " + measured},
+	{Name: "counts.flags.*", Kind: KindCount, Unit: "requests", Definition: "ok requests with one flag", Fields: []string{"flags"}, Enters: "ok " + measured},
+	{Name: "counts.attempts", Kind: KindCount, Unit: "attempts", Better: Lower, Definition: "sends, those of failed attempts included", Fields: []string{"attempts"}, Enters: measured},
+	{Name: "counts.retried", Kind: KindCount, Unit: "requests", Better: Lower, Definition: "requests that were sent more than once", Fields: []string{"attempts"}, Enters: measured},
+	{Name: "counts.retry_wait_s", Kind: KindCount, Unit: "s", Better: Lower, Definition: "time that requests waited for further attempts, in all", Fields: []string{"attempt_log"}, Enters: measured},
+	{Name: "counts.lost_output_tokens", Kind: KindCount, Unit: "tokens", Better: Lower, Definition: "output tokens that failed or cancelled requests delivered, in no token statistic", Fields: []string{"tokens.output"}, Enters: "failed and cancelled " + measured},
+	{Name: "counts.abandoned_output_tokens", Kind: KindCount, Unit: "tokens", Definition: "output tokens that abandoned requests delivered", Fields: []string{"tokens.output"}, Enters: "abandoned " + measured},
+}
+
+// loadFacts say what was offered and what happened.
+var loadFacts = []Entry{
+	{Name: "load.loop", Kind: KindLoad, Word: true, Definition: "closed: the next request goes out when one ends; open: when it is due; partly open: sessions are due, their turns follow answers"},
+	{Name: "load.requests", Kind: KindLoad, Unit: "requests", Definition: "N, planned requests"},
+	{Name: "load.concurrency", Kind: KindLoad, Unit: "requests", Definition: "C, cap on requests in flight; 0: none"},
+	{Name: "load.rate_asked_per_s", Kind: KindLoad, Unit: "/s", Definition: "r, the offered rate", Absent: "no single rate was asked for"},
+	{Name: "load.rate_planned_per_s", Kind: KindLoad, Unit: "/s", Definition: "(N − 1) ÷ (last due − first due); of first turns where there are sessions", Fields: []string{"t_due"}, Enters: measured, Absent: "closed loop, or fewer than 2"},
+	{Name: "load.rate_achieved_per_s", Kind: KindLoad, Unit: "/s", Definition: "the same over actual sends", Fields: []string{"t_wrote_first"}, Enters: measured, Absent: "fewer than 2"},
+	{Name: "load.slot_wait_share", Kind: KindLoad, Unit: "share", Better: Lower, Definition: "share of the requests with a due time that waited for a slot", Fields: []string{"t_due", "t_ready"}, Enters: measured, Absent: "closed loop"},
+	{Name: "load.slot_wait_mean_ms", Kind: KindLoad, Unit: "ms", Better: Lower, Definition: "mean slot wait of those that waited", Fields: []string{"t_due", "t_ready"}, Enters: measured, Absent: "none waited"},
+	{Name: "load.slot_wait_max_ms", Kind: KindLoad, Unit: "ms", Better: Lower, Definition: "longest slot wait", Fields: []string{"t_due", "t_ready"}, Enters: measured, Absent: "none waited"},
+	{Name: "load.pacer_lag_p50_ms", Kind: KindLoad, Unit: "ms", Better: Lower, Definition: "median pacer lag: first byte written − ready, less the set-up of a new connection", Fields: []string{"t_wrote_first", "t_ready", "t_conn", "t_released"}, Enters: measured},
+	{Name: "load.pacer_lag_p99_ms", Kind: KindLoad, Unit: "ms", Better: Lower, Definition: "its 99th percentile", Fields: []string{"t_wrote_first", "t_ready", "t_conn", "t_released"}, Enters: measured},
+	{Name: "load.pacer_lag_max_ms", Kind: KindLoad, Unit: "ms", Better: Lower, Definition: "the largest", Fields: []string{"t_wrote_first", "t_ready", "t_conn", "t_released"}, Enters: measured},
+	{Name: "load.send_lag_p99_ms", Kind: KindLoad, Unit: "ms", Better: Lower, Definition: "99th percentile of send lag: first byte written − due = slot wait (held back by C) + set-up of a new connection + pacer lag (the rest: ours)", Fields: []string{"t_wrote_first", "t_due"}, Enters: measured, Absent: "closed loop"},
+	{Name: "load.send_lag_max_ms", Kind: KindLoad, Unit: "ms", Better: Lower, Definition: "the largest send lag", Fields: []string{"t_wrote_first", "t_due"}, Enters: measured, Absent: "closed loop"},
+	{Name: "load.late", Kind: KindLoad, Unit: "requests", Better: Lower, Definition: "requests sent more than 1 ms after due", Fields: []string{"t_wrote_first", "t_due"}, Enters: measured},
+	{Name: "load.concurrency_mean", Kind: KindLoad, Unit: "requests", Definition: "mean number of requests in flight, first release to last end of the measured phase", Fields: []string{"t_released", "t_end"}},
+	{Name: "load.concurrency_peak", Kind: KindLoad, Unit: "requests", Definition: "most requests in flight", Fields: []string{"t_released", "t_end"}},
+	{Name: "load.new_connections", Kind: KindLoad, Unit: "requests", Definition: "requests that went over a new connection", Fields: []string{"conn"}, Enters: measured},
+	{Name: "load.reused_connections", Kind: KindLoad, Unit: "requests", Definition: "requests that went over a connection used before", Fields: []string{"conn"}, Enters: measured},
+	{Name: "load.client_cpu_mean_cores", Kind: KindLoad, Unit: "cores", Better: Lower, Definition: "CPU time of the client ÷ time, mean over its samples", Fields: []string{"client.cpu"}, Absent: "no samples"},
+	{Name: "load.client_cpu_peak_cores", Kind: KindLoad, Unit: "cores", Better: Lower, Definition: "the largest of these samples", Fields: []string{"client.cpu"}, Absent: "no samples"},
+	{Name: "load.client_sched_p99_ms", Kind: KindLoad, Unit: "ms", Better: Lower, Definition: "median over samples of the p99 time that ready goroutines waited for a CPU", Fields: []string{"client.sched_p99_ns"}, Absent: "no samples"},
+	{Name: "load.client_gc_pause_ms", Kind: KindLoad, Unit: "ms", Better: Lower, Definition: "garbage collector pauses of the client, in all", Fields: []string{"client.gc_pause_ns"}, Absent: "no samples"},
+	{Name: "load.recorder_queue_peak", Kind: KindLoad, Unit: "requests", Better: Lower, Definition: "most finished requests that waited to be written", Fields: []string{"client.queue"}},
+}
+
+var verdicts = []Entry{
+	{Name: "verdict.fit", Kind: KindVerdict, Bool: true, Definition: "no check of severity fail missed"},
+}
+
+// checks make the verdict.
+var checks = named([]Entry{
+	{Name: "tape_complete", Severity: "fail", Definition: "the tape has no footer, the run was stopped, or a line is torn or changed"},
+	{Name: "counts_add_up", Severity: "fail", Definition: "planned ≠ ok + failed + cancelled + abandoned + not issued, by the footer or by the lines"},
+	{Name: "client_bound", Severity: "fail", Definition: "the client itself made the numbers: pacer lag, scheduling latency, CPU, recorder"},
+	{Name: "client_limit", Severity: "fail", Definition: "a request failed for want of descriptors, ports or memory on the client's machine"},
+	{Name: "offered_rate", Severity: "fail", Definition: "sends took more than 1 % (and 1 ms) longer than the load rules allowed"},
+	{Name: "token_sources", Severity: "fail", Definition: "counts of different sources would be mixed in one number"},
+	{Name: "usage_contradicted", Severity: "fail", Definition: "the server's counts contradict each other or what was asked: cached above input, reasoning above output, output 0 beside token events, a count below 0, output above `max_tokens` (times the choices)"},
+	{Name: "server_changed", Severity: "fail", Definition: "a scraped start time moved: the server restarted in mid-run"},
+	{Name: "failures", Severity: "fail", Definition: "more failed than `limits.failed_share` (exit code 4)"},
+	{Name: "input_off_plan", Severity: "note", Definition: "the server counted another number of input tokens than the model's tokenizer over the templated prompt"},
+	{Name: "not_streamed", Severity: "note", Definition: "a stream was asked for and answers came in one piece: they have no TTFT, TPOT, ITL"},
+	{Name: "usage_missing", Severity: "note", Definition: "an ok response carried no counts of the server"},
+	{Name: "output_short", Severity: "note", Definition: "less than 99 % of the output tokens asked for came"},
+	{Name: "slot_wait", Severity: "note", Definition: "more than 1 % of the requests waited for a slot"},
+	{Name: "send_delay", Severity: "note", Definition: "from release to the first byte written the client took more than 10 % of the median TTFT (and 1 ms) at p99"},
+	{Name: "duration_reached", Severity: "note", Definition: "the dataset ran out before `load.duration`"},
+	{Name: "window_sufficiency", Severity: "note", Definition: "the steady window is too small, by convention, to confirm a steady state"},
+	{Name: "window_trend", Severity: "note", Definition: "TTFT, throughput or backlog moves over the window"},
+	{Name: "cache_state", Severity: "note", Definition: "whether the prefix cache was hit cannot be observed"},
+	{Name: "repeats", Severity: "note", Definition: "a dataset row was sent more than once"},
+	{Name: "bursts", Severity: "note", Definition: "most output arrived in bursts: a buffering proxy, speculation, or a stream interval"},
+	{Name: "attempts", Severity: "note", Definition: "requests were sent more than once"},
+})
+
+// named puts the checks where conditions find them.
+func named(checks []Entry) []Entry {
+	for i := range checks {
+		checks[i].Kind, checks[i].Name, checks[i].Word = KindCheck, "checks."+checks[i].Name, true
+	}
+	return checks
+}
