@@ -68,6 +68,9 @@ func (r *run) countsAddUp(res *Results) Check {
 		c.Result = ResultMiss
 		c.Why = fmt.Sprintf("the footer counts ok %d, failed %s, cancelled %d, abandoned %d; the lines ok %d, failed %s, cancelled %d, abandoned %d",
 			f.OK, byClass(f.Failed), f.Cancelled, f.Abandoned, n.OK, byClass(n.ByClass), n.Cancelled, n.Abandoned)
+	case f.Warmup.Or(n.Warmup) != n.Warmup || f.Tail.Or(n.Tail) != n.Tail:
+		c.Result = ResultMiss
+		c.Why = fmt.Sprintf("the footer counts %d of warm-up and %d of the tail, the lines %d and %d", f.Warmup.Or(n.Warmup), f.Tail.Or(n.Tail), n.Warmup, n.Tail)
 	}
 	return c
 }

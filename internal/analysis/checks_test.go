@@ -176,6 +176,27 @@ func TestChecks(t *testing.T) {
 		}, ResultMiss, "TTFT rises"},
 		{"cache_state", "reported once", func(s *script) { s.reqs[0].Tokens.Cached = tape.Some[int64](90) }, ResultPass, "observed in 1, inferred 0 in 899"},
 		{"cache_state", "never reported", func(*script) {}, ResultNone, "not observable"},
+		{"cache_off_plan", "nothing expected", func(s *script) { s.cached(tape.Opt[int64]{}, tape.Some[int64](50)) }, ResultNone, "nothing was expected"},
+		{"cache_off_plan", "not reported", func(s *script) { s.cached(tape.Some[int64](50), tape.Opt[int64]{}) }, ResultNone, "no cached tokens to hold against those expected of 900 requests"},
+		{"cache_off_plan", "as built", func(s *script) { s.cached(tape.Some[int64](50), tape.Some[int64](50)) }, ResultPass, "45,000 of 90,000 input tokens came from the prefix cache (50 %), expected 45,000 (50 %); 0 of 900 rows differ"},
+		{"cache_off_plan", "within a page", func(s *script) { s.cached(tape.Some[int64](50), tape.Some[int64](49)) }, ResultPass, "900 of 900 rows differ; most of all request 0 (row 0 of the dataset): 49, expected 50"},
+		{"cache_off_plan", "fewer", func(s *script) { s.cached(tape.Some[int64](50), tape.Some[int64](48)) }, ResultMiss, "(48 %), expected 45,000 (50 %)"},
+		{"cache_off_plan", "one row makes up for no other", func(s *script) {
+			s.cached(tape.Some[int64](50), tape.Some[int64](50))
+			for i, q := range s.reqs[:40] {
+				q.Tokens.Cached.V += int64(i%2*100 - 50)
+			}
+		}, ResultMiss, "45,000 of 90,000 input tokens came from the prefix cache (50 %), expected 45,000 (50 %); 40 of 900 rows differ"},
+		{"cache_off_plan", "C04: zero cache, and hits", func(s *script) {
+			s.cached(tape.Some[int64](0), tape.Some[int64](2))
+			s.cache = &tape.CachePlan{By: tape.CacheBySpec, Zero: true}
+		}, ResultMiss, "1,800 of 90,000 input tokens came from the prefix cache (2 %), meant for zero cache; 900 of 900 rows differ"},
+		{"cache_off_plan", "zero cache, 1 %", func(s *script) { s.cached(tape.Some[int64](0), tape.Some[int64](1)) }, ResultPass, "(1 %)"},
+		{"cache_off_plan", "reported where above 0", func(s *script) {
+			s.cached(tape.Some[int64](0), tape.Opt[int64]{})
+			s.reqs[9].Tokens.Cached = tape.Some[int64](96)
+		}, ResultPass, "1 of 900 rows differ; most of all request 9 (row 9 of the dataset): 96, expected 0"},
+		{"counts_add_up", "warm-up in the footer", func(s *script) { s.warmup = tape.Some[int64](1) }, ResultMiss, "the footer counts 1 of warm-up and 0 of the tail, the lines 0 and 0"},
 		{"repeats", "a row twice", func(s *script) { s.reqs[7].Ref = s.reqs[6].Ref }, ResultMiss, "1 of 900"},
 		{"attempts", "a second attempt", func(s *script) { s.reqs[7].Attempts = 2 }, ResultMiss, "1 attempt"},
 	} {
@@ -190,6 +211,39 @@ func TestChecks(t *testing.T) {
 				t.Error("a miss without advice")
 			}
 		})
+	}
+}
+
+// cached says of every request what the prefix cache was to serve, and served.
+func (s *script) cached(expected, observed tape.Opt[int64]) {
+	s.cache = &tape.CachePlan{By: tape.CacheByManifest}
+	for _, q := range s.reqs {
+		q.Asked.Cached, q.Tokens.Cached = expected, observed
+	}
+}
+
+// Calls and the phases beside the measured one are told apart; rows have the
+// session, the turn and when they were allowed.
+func TestBesideTheLoad(t *testing.T) {
+	s := talk(false, 40)
+	for i, p := range []tape.Phase{tape.PhasePrepare, tape.PhaseWarmup, tape.PhaseWarmup, tape.PhaseTail} {
+		q := ok(int64(100+i), -900*msec, 10*msec)
+		q.Phase = p
+		s.reqs = append(s.reqs, q)
+	}
+	s.more = []tape.Record{&tape.Call{Type: "call", What: tape.CallFlush, Phase: tape.PhasePrepare, Method: "POST", URL: "http://h/flush", T: -1000 * msec, TEnd: -950 * msec, Status: tape.Some[int64](200), OK: true}}
+	res := s.analyse(t, Options{})
+	if c := res.Counts; c.Preparation != 4 || c.Warmup != 2 || c.Tail != 1 || c.Issued != 6 {
+		t.Errorf("%+v", c)
+	}
+	if len(res.Calls) != 1 || res.Calls[0].What != "flush" || res.Calls[0].TS != -1 || res.Calls[0].MS != 50 || *res.Calls[0].Status != 200 {
+		t.Errorf("%+v", res.Calls)
+	}
+	if r := res.Rows.At(1); r.Session != "s0" || *r.Turn != 1 || *r.ReadyS != 5.04 || *r.SlotWaitMS != 40 {
+		t.Errorf("%+v", r)
+	}
+	if r := res.Rows.At(6); r.Session != "" || r.Turn != nil {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -64,6 +64,7 @@ type run struct {
 	header  *tape.Header
 	caps    []*tape.Capabilities
 	footer  *tape.Footer
+	calls   []tape.Call // by time
 	faults  []*tape.Fault
 	samples []tape.ClientSample // by time
 	starts  map[string]float64  // last process start time by scrape source and series
@@ -88,7 +89,9 @@ type fact struct {
 	status, attempts       int
 	waited                 float64 // ns between attempts
 	reused                 *bool
-	row                    int64
+	row, turn              int64
+	session                string
+	expected               int64  // tokens that the prefix cache was to have; metric.Absent: nothing was said
 	content                uint64 // stands for the dataset row's bytes
 	connID                 int64
 	remote                 string // address that it went to
@@ -125,6 +128,8 @@ func collect(src Source) (*run, error) {
 			r.samples = append(r.samples, *rec)
 		case *tape.Scrape:
 			r.scrape(rec)
+		case *tape.Call:
+			r.calls = append(r.calls, *rec)
 		case *tape.Footer:
 			r.footer = rec
 		case *tape.Fault:
@@ -161,6 +166,7 @@ func (r *run) add(q *tape.Request, in interner) {
 	f := fact{
 		outcome: tape.Outcome(in.word(string(q.Outcome))), cause: in.word(q.Cause), message: q.Message, finish: in.word(q.Finish),
 		status: q.HTTP.Status, attempts: q.Attempts, row: q.Ref.Row,
+		turn: int64(q.Turn), session: q.Session.V, expected: q.Asked.Cached.Or(metric.Absent),
 	}
 	for i := range q.AttemptLog {
 		f.waited += float64(q.AttemptLog[i].Wait)
@@ -225,6 +231,7 @@ func (r *run) sort() {
 		reqs[to], facts[to] = r.reqs[from], r.facts[from]
 	}
 	r.reqs, r.facts = reqs, facts
+	slices.SortStableFunc(r.calls, func(a, b tape.Call) int { return cmp.Compare(a.T, b.T) })
 	slices.SortStableFunc(r.samples, func(a, b tape.ClientSample) int { return cmp.Compare(a.T, b.T) })
 }
 

@@ -31,6 +31,9 @@ func (r *run) about(res *Results) {
 	if r.footer != nil {
 		a.Stop, a.StopWhy = r.footer.Reason, r.footer.Message
 	}
+	for _, x := range r.calls {
+		res.Calls = append(res.Calls, Call{What: x.What, URL: x.URL, TS: float64(x.T) / 1e9, MS: float64(x.TEnd-x.T) / 1e6, Status: known(x.Status.Or(metric.Absent)), OK: x.OK, Message: x.Message})
+	}
 	for _, f := range r.faults {
 		a.Faults = append(a.Faults, f.String())
 	}
@@ -45,6 +48,12 @@ func (r *run) counts() Counts {
 		q, f := &r.reqs[i], &r.facts[i]
 		if q.Phase != tape.PhaseMeasure {
 			c.Preparation++
+			switch q.Phase {
+			case tape.PhaseWarmup:
+				c.Warmup++
+			case tape.PhaseTail:
+				c.Tail++
+			}
 			continue
 		}
 		c.Issued++

@@ -21,6 +21,7 @@ type Results struct {
 	Wave        *Wave        `json:"startup_wave,omitempty"`
 	Notes       []string     `json:"notes,omitempty"`
 	Remotes     []Remote     `json:"remotes,omitempty"` // by address, when the tape names any
+	Calls       []Call       `json:"calls,omitempty"`   // beside the load, such as the flush of a cache
 	About       About        `json:"about"`
 
 	// Rows are the derived values per request, in plan order; never in
@@ -47,6 +48,17 @@ type About struct {
 	Stop       string   `json:"stop"` // named stop reason, "incomplete" without a footer
 	StopWhy    string   `json:"stop_why,omitempty"`
 	Faults     []string `json:"tape_faults,omitempty"` // torn or skipped lines
+}
+
+// Call is a request beside the load that asks for no generation.
+type Call struct {
+	What    string  `json:"what"` // "flush"
+	URL     string  `json:"url"`
+	TS      float64 `json:"t_s"` // seconds from the run's t = 0 to its beginning
+	MS      float64 `json:"duration_ms"`
+	Status  *int64  `json:"http_status"`
+	OK      bool    `json:"ok"`
+	Message string  `json:"message,omitempty"`
 }
 
 // Verdict is the first line of a report: is this run fit for use?
@@ -98,6 +110,8 @@ type Counts struct {
 	// line: in flight when it ended, or never sent. Which, nobody knows.
 	Unrecorded  int64            `json:"unrecorded,omitempty"`
 	Preparation int64            `json:"preparation"` // warm-up, prepare, probe and tail requests
+	Warmup      int64            `json:"warmup"`      // of these, of the warm-up
+	Tail        int64            `json:"tail"`        // and of the tail
 	ByClass     map[string]int64 `json:"by_class"`
 	// ByStatus splits http_status of ByClass by the status code: "429", "503".
 	ByStatus map[string]int64 `json:"by_status,omitempty"`
@@ -221,13 +235,15 @@ type System struct {
 type Row struct {
 	Seq                                        int64
 	Phase, Outcome, Cause, Message, Finish     string
-	DueS, ReleasedS, EndS                      *float64
+	Session                                    string // "": none
+	Turn                                       *int64 // within its session, from 0
+	DueS, ReadyS, ReleasedS, EndS              *float64
 	SlotWaitMS, PacerLagMS                     *float64
 	TTFTMS, TTFOMS, TPOTMS, E2EMS, StreamEndMS *float64
 	TTFTDueMS, E2EDueMS                        *float64
 	ITLMeanMS, ITLMaxMS                        *float64
 	Input, Output, Cached, Reasoning, Asked    *int64
-	AskedInput                                 *int64
+	AskedInput, ExpectedCached                 *int64
 	InputSource, OutputSource                  string
 	Events, TokenEvents                        int64
 	Status                                     int

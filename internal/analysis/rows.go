@@ -55,14 +55,17 @@ func (r *run) rows(windows []member) Rows {
 		q, f := &r.reqs[i], &r.facts[i]
 		row := Row{
 			Seq: q.Seq, Phase: string(q.Phase), Outcome: string(f.outcome), Cause: f.cause, Message: f.message, Finish: f.finish,
-			DueS: scaled(q.Due, 1e9), ReleasedS: scaled(q.Released, 1e9), EndS: scaled(q.End, 1e9),
+			DueS: scaled(q.Due, 1e9), ReadyS: scaled(q.Ready, 1e9), ReleasedS: scaled(q.Released, 1e9), EndS: scaled(q.End, 1e9),
 			SlotWaitMS: scaled(q.SlotWait, 1e6), PacerLagMS: scaled(q.PacerLag, 1e6),
 			TTFTMS: milli(q.TTFT()), TTFOMS: milli(q.TTFO()), E2EMS: milli(q.E2E()), StreamEndMS: milli(q.StreamEnd()),
 			TTFTDueMS: milli(q.TTFTFromDue()), E2EDueMS: milli(q.E2EFromDue()),
-			Input: known(q.Input), Output: known(q.Output), Cached: known(q.Cached), Reasoning: known(q.ReasoningTokens), Asked: known(q.Asked), AskedInput: known(q.AskedInput),
+			Input: known(q.Input), Output: known(q.Output), Cached: known(q.Cached), Reasoning: known(q.ReasoningTokens), Asked: known(q.Asked), AskedInput: known(q.AskedInput), ExpectedCached: known(f.expected),
 			InputSource: q.InputSource, OutputSource: q.OutputSource,
 			Events: q.Events, TokenEvents: q.TokenEvents, Status: f.status, DatasetRow: f.row, Attempts: f.attempts,
 			ConnReused: f.reused, Flags: f.flags,
+		}
+		if q.Session {
+			row.Session, row.Turn = f.session, &f.turn
 		}
 		if t, ok := q.TPOT(); ok {
 			row.TPOTMS = ref(t / 1e6)

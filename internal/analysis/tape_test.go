@@ -35,6 +35,8 @@ type script struct {
 	more   []tape.Record
 	reason string // of the footer; empty: no footer
 	cut    int64  // not issued
+	cache  *tape.CachePlan
+	warmup tape.Opt[int64] // of the footer
 }
 
 func (s *script) header() *tape.Header {
@@ -45,12 +47,13 @@ func (s *script) header() *tape.Header {
 		Data:   tape.DataRef{Path: "data.jsonl", Rows: 1000, SHA256: "bb"},
 		Host:   tape.Host{OS: "linux", Arch: "amd64", CPUs: 4},
 		Server: tape.Server{URL: "http://127.0.0.1:30000/v1/chat/completions", Model: "m"},
+		Cache:  s.cache,
 	}
 }
 
 func (s *script) records() []tape.Record {
 	recs := []tape.Record{s.header()}
-	f := &tape.Footer{Type: "footer", Reason: s.reason, Failed: map[string]int64{}, NotIssued: s.cut}
+	f := &tape.Footer{Type: "footer", Reason: s.reason, Failed: map[string]int64{}, NotIssued: s.cut, Warmup: s.warmup}
 	for _, q := range s.reqs {
 		recs = append(recs, q)
 		if q.Phase != tape.PhaseMeasure {

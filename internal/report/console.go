@@ -229,7 +229,10 @@ func (c *console) counts() {
 		c.fact("attempts", fmt.Sprintf("%s for %s issued requests; %s sent more than once waited %s s in all, which their latencies hold", count(n.Attempts), count(n.Issued), count(n.Retried), num(n.RetryWaitS)))
 	}
 	if n.Preparation > 0 {
-		c.fact("beside these", fmt.Sprintf("%s %s of preparation (warm-up, probe, tail), in no number below", count(n.Preparation), plural(n.Preparation, "request")))
+		c.fact("beside these", fmt.Sprintf("%s %s (%s), in no number below", count(n.Preparation), plural(n.Preparation, "request"), phases(n)))
+	}
+	for _, x := range c.r.Calls {
+		c.fact(x.What, clean(called(x)))
 	}
 	if n.Abandoned > 0 {
 		c.fact("abandoned", fmt.Sprintf("%s %s closed in the middle as load.abandon asks, after %s output tokens in all: in no latency and no token statistic", count(n.Abandoned), plural(n.Abandoned, "stream"), count(n.AbandonedOutputTokens)))
@@ -237,6 +240,29 @@ func (c *console) counts() {
 	if n.LostOutputTokens > 0 {
 		c.fact("lost", fmt.Sprintf("%s output tokens delivered by requests that failed or were cancelled, in no token statistic", count(n.LostOutputTokens)))
 	}
+}
+
+// phases names the requests that are not measured, phase by phase.
+func phases(n analysis.Counts) string {
+	var parts []string
+	for _, p := range []struct {
+		n    int64
+		what string
+	}{{n.Preparation - n.Warmup - n.Tail, "preparation"}, {n.Warmup, "warm-up"}, {n.Tail, "tail"}} {
+		if p.n > 0 {
+			parts = append(parts, count(p.n)+" of "+p.what)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// called is a call beside the load in words.
+func called(x analysis.Call) string {
+	status := "no answer"
+	if x.Status != nil {
+		status = fmt.Sprint("status ", *x.Status)
+	}
+	return join(": ", fmt.Sprintf("POST %s at %s s, %s after %s ms", x.URL, num(x.TS), status, num(x.MS)), x.Message)
 }
 
 // statuses splits the count of a class by status code: "429: 2, 503: 1".

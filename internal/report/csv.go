@@ -185,6 +185,8 @@ var requestColumns = []struct {
 }{
 	{"seq", func(r *analysis.Row) any { return r.Seq }},
 	{"phase", func(r *analysis.Row) any { return r.Phase }},
+	{"session", func(r *analysis.Row) any { return r.Session }},
+	{"turn", func(r *analysis.Row) any { return r.Turn }},
 	{"outcome", func(r *analysis.Row) any { return r.Outcome }},
 	{"cause", func(r *analysis.Row) any { return r.Cause }},
 	{"http_status", func(r *analysis.Row) any {
@@ -195,6 +197,7 @@ var requestColumns = []struct {
 	}},
 	{"finish", func(r *analysis.Row) any { return r.Finish }},
 	{"due_s", func(r *analysis.Row) any { return seconds{r.DueS} }},
+	{"ready_s", func(r *analysis.Row) any { return seconds{r.ReadyS} }},
 	{"released_s", func(r *analysis.Row) any { return seconds{r.ReleasedS} }},
 	{"end_s", func(r *analysis.Row) any { return seconds{r.EndS} }},
 	{"slot_wait_ms", func(r *analysis.Row) any { return millis{r.SlotWaitMS} }},
@@ -215,6 +218,7 @@ var requestColumns = []struct {
 	{"asked_output_tokens", func(r *analysis.Row) any { return r.Asked }},
 	{"asked_input_tokens", func(r *analysis.Row) any { return r.AskedInput }},
 	{"cached_tokens", func(r *analysis.Row) any { return r.Cached }},
+	{"expected_cached_tokens", func(r *analysis.Row) any { return r.ExpectedCached }},
 	{"reasoning_tokens", func(r *analysis.Row) any { return r.Reasoning }},
 	{"events", func(r *analysis.Row) any { return r.Events }},
 	{"token_events", func(r *analysis.Row) any { return r.TokenEvents }},

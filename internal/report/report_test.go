@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -200,9 +202,10 @@ func TestEveryWarningReachesEveryView(t *testing.T) {
 func TestConsoleNamesWhatFailed(t *testing.T) {
 	for full, wants := range map[bool][]string{
 		true: {"640 planned = 636 ok + 4 failed + 0 cancelled + 0 not issued", "3 http_status (429: 2, 503: 1)", "429, for example: 429 Too Many", "503 Service Unavailable", "1 reset", "length 600", "641 for 640 issued",
-			"1,311 output tokens", "87.10 % of requests waited for a slot", "in-flight never reached 90", "no_done 2, not_streamed 5", "client_bound", "cache_state (the server reports no cached tokens)"},
+			"1,311 output tokens", "87.10 % of requests waited for a slot", "in-flight never reached 90", "no_done 2, not_streamed 5", "client_bound", "cache_state (the server reports no cached tokens)",
+			"11 requests (2 of preparation, 4 of warm-up, 5 of tail), in no number below", "flush POST http://127.0.0.1:30000/flush_cache at -0.50", "status 200 after 12.2", "api_key=*** at -0.40", "no answer after 3 ms: connection refused"},
 		false: {"640 planned = 636 ok + 4 failed (http_status 3 (429: 2, 503: 1), reset 1) + 0 cancelled + 0 not issued", "503: 503 Service Unavailable", "429: 429 Too Many Requests", "reset: 连接被对端重置", "length 600", "641 attempts for 640",
-			"1,311 output tokens", "87.10 % waited for a slot", "in-flight never reached 90", "2 checks passed", "nothing to judge by: cache_state", "flags: no_done 2, not_streamed 5", "4 of preparation"},
+			"1,311 output tokens", "87.10 % waited for a slot", "in-flight never reached 90", "2 checks passed", "nothing to judge by: cache_state", "flags: no_done 2, not_streamed 5", "2 of preparation, 4 of warm-up, 5 of tail"},
 	} {
 		out := strings.Join(strings.Fields(text(t, openLoop(), consoleOf(Options{Full: full}))), " ")
 		for _, want := range wants {
@@ -333,5 +336,29 @@ func TestGlossaryAndClean(t *testing.T) {
 	}
 	if got := clean("a\x1b[31m\u202eb\r\nc\u009b"); got != "a?[31m?b  c?" {
 		t.Errorf("clean: %q", got)
+	}
+}
+
+// The document names every column of requests.csv, in its order.
+func TestRequestColumnsAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, _ := strings.Cut(string(doc), "\n## requests.csv\n")
+	part, _, _ = strings.Cut(part, "\n## ")
+	var said, have []string
+	for _, line := range strings.Split(part, "\n") {
+		if cells := strings.Split(line, "|"); len(cells) > 2 {
+			for _, m := range regexp.MustCompile("`([a-z0-9_]+)`").FindAllStringSubmatch(cells[1], -1) {
+				said = append(said, m[1])
+			}
+		}
+	}
+	for _, c := range requestColumns {
+		have = append(have, c.name)
+	}
+	if !slices.Equal(said, have) {
+		t.Errorf("docs/metrics.md has %v, requests.csv %v", said, have)
 	}
 }

@@ -81,7 +81,7 @@ func (c *console) facts() {
 	text := fmt.Sprintf("%s planned = %s ok + %s failed%s + %s cancelled%s + %s not issued%s",
 		count(n.Planned), count(n.OK), count(n.Failed), failed, count(n.Cancelled), abandoned(n.Abandoned), count(n.NotIssued), unrecorded(n.Unrecorded))
 	if n.Preparation > 0 {
-		text += " · " + count(n.Preparation) + " of preparation"
+		text += " · " + phases(n)
 	}
 	if n.Attempts != n.Issued {
 		text += " · " + count(n.Attempts) + " attempts for " + count(n.Issued)

@@ -14,6 +14,7 @@ import (
 var CheckNames = []string{
 	"attempts",
 	"bursts",
+	"cache_off_plan",
 	"cache_state",
 	"client_bound",
 	"client_limit",
@@ -47,6 +48,7 @@ func Default() *Spec {
 			Stream:   true,
 			Repeat:   "none",
 			Order:    "file",
+			Cache:    "auto",
 			History:  "server",
 		},
 		Prepare: Prepare{Concurrency: 1, OutputTokens: 1},

@@ -25,6 +25,7 @@ func choices() map[string][]string {
 		"workload.dataset.override":   {"model", "stream"},
 		"workload.repeat":             {"none", "cycle"},
 		"workload.order":              {"file", "shuffle"},
+		"workload.cache":              {"auto", "zero"},
 		"load.arrivals":               {"constant", "poisson", "gamma", "replay"},
 		"workload.history":            {"server", "recorded"},
 		"load.think.kind":             {"fixed", "uniform", "exponential"},

@@ -130,6 +130,8 @@ type Workload struct {
 	Repeat string `json:"repeat"`
 	// Order in which rows are sent: as in the file, or shuffled by a seed.
 	Order string `json:"order"`
+	// What the server's prefix cache is expected to serve, checked against what it reports: auto, what the manifest beside a built set says of each row; zero, nothing.
+	Cache string `json:"cache"`
 	// Each row is a conversation (messages or ShareGPT): a session, whose next turn is sent after the answer to the one before.
 	Sessions bool `json:"sessions"`
 	// What stands in later turns for the earlier answers: the server's own, or those recorded in the row.

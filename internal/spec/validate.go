@@ -86,6 +86,7 @@ func (s *Spec) checkFields() []Issue {
 		{"target.resolve", s.Target.Resolve, false},
 		{"workload.repeat", s.Workload.Repeat, false},
 		{"workload.order", s.Workload.Order, false},
+		{"workload.cache", s.Workload.Cache, false},
 		{"workload.dataset.format", s.Workload.Dataset.Format, false},
 		{"workload.dataset.on_bad_row", s.Workload.Dataset.OnBadRow, false},
 		{"workload.dataset.turns", s.Workload.Dataset.Turns, false},
