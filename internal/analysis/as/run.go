@@ -75,6 +75,10 @@ type Request struct {
 	Tokens                               tape.Tokens
 	Bytes                                tape.Bytes
 
+	// LastReleased is the release of the last attempt: of one attempt that of
+	// Released.
+	LastReleased tape.Opt[int64]
+
 	// Src are the time points of the tool that the tape was imported from, in its
 	// seconds, verbatim; nil on a tape of our own.
 	Src []float64
@@ -231,6 +235,12 @@ func (l *Loader) request(r *tape.Request) {
 		Asked: r.Asked, Tokens: r.Tokens, Bytes: r.Bytes,
 	}
 	q.Tokens.InputSource, q.Tokens.OutputSource = l.word(r.Tokens.InputSource), l.word(r.Tokens.OutputSource)
+	q.LastReleased = r.TReleased
+	if n := len(r.AttemptLog); n > 0 {
+		if last := r.AttemptLog[n-1]; last.TEnd.OK {
+			q.LastReleased = tape.Some(last.TEnd.V + last.Wait)
+		}
+	}
 	q.Streamed = r.TFirstEvent.OK && !slices.Contains(r.Flags, "not_streamed")
 	if r.Src != nil {
 		q.Src = slices.Clone(r.Src.T)

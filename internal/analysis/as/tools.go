@@ -13,7 +13,10 @@ type Tool func(*Run) (*Table, error)
 var tools = []struct {
 	name string
 	make Tool
-}{}
+}{
+	{"aisbench", aisbench},
+	{"aisbench@pre464", aisbenchPre464},
+}
 
 // Tools are the names that Make knows.
 func Tools() []string {
