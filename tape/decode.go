@@ -2,7 +2,9 @@ package tape
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"math/bits"
 )
 
 // decodeRequest reads a request line. The quick way knows what this package and
@@ -401,22 +403,26 @@ func ints[T int32 | int64](c *cursor, to *[]T) {
 	}
 	b, i := c.b, c.i // in registers: this loop is where reading spends its time
 	for {
-		// The quick case: digits and a comma, no more.
-		from, n := i, int64(0)
-		for i < len(b) {
-			d := b[i] - '0'
-			if d > 9 {
-				break
+		// The quick case: at most eight digits, then a comma and a digit, no more.
+		if i+9 < len(b) {
+			x := binary.LittleEndian.Uint64(b[i:]) ^ '0'*each // digits become 0 to 9
+			d := 8
+			// Gaps of one stream have lengths alike: with a guess at the length the next
+			// number need not wait until this one's is known.
+			switch other := others(x); {
+			case other == 0:
+			case other<<8 == 0:
+				d = 7
+			default:
+				d = bits.TrailingZeros64(other) / 8
 			}
-			n = n*10 + int64(d)
-			i++
+			if d > 0 && b[i+d] == ',' && isDigit(b[i+d+1]) && (b[i] != '0' || d == 1) {
+				v = append(v, T(eight(x<<uint(64-8*d))))
+				i += d + 1
+				continue
+			}
 		}
-		if d := i - from; d > 0 && d <= digits && (d == 1 || b[from] != '0') && i+1 < len(b) && b[i] == ',' && isDigit(b[i+1]) {
-			v = append(v, T(n))
-			i++
-			continue
-		}
-		c.i = from
+		c.i = i
 		v = append(v, T(c.number(digits)))
 		if c.space(); c.is(']') {
 			*to = v
@@ -429,6 +435,22 @@ func ints[T int32 | int64](c *cursor, to *[]T) {
 		c.space()
 		i = c.i
 	}
+}
+
+const each = 0x0101010101010101
+
+// others marks the bytes above 9 by their top bit. A carry can only falsify
+// bytes behind the first of them.
+func others(x uint64) uint64 {
+	return ((x + (0x7f-9)*each) | x) & (0x80 * each)
+}
+
+// eight is the number of eight decimal digits, one a byte, the first in the
+// lowest.
+func eight(x uint64) uint64 {
+	const pairs = 0x000000ff000000ff
+	x = x*10 + x>>8 // in every second byte
+	return ((x&pairs)*(100+1000000<<32) + (x>>16&pairs)*(1+10000<<32)) >> 32
 }
 
 // std leaves the value to encoding/json.
