@@ -28,6 +28,8 @@ type Run struct {
 	Stream   bool    // answers were asked for as streams
 	Cap      int64   // load.concurrency; 0: none
 	Rate     float64 // load.rate, requests a second; 0: none
+	Arrivals string  // load.arrivals, as the spec names it
+	Wall     string  // the epoch in RFC 3339, UTC
 	N        int64   // measured requests that were planned; 0: not known
 	// NotIssued are planned requests that were never sent.
 	NotIssued int64
@@ -207,6 +209,7 @@ func (l *Loader) head(h *tape.Header) {
 			Requests    int64   `json:"requests"`
 			Concurrency int64   `json:"concurrency"`
 			Rate        float64 `json:"rate"`
+			Arrivals    string  `json:"arrivals"`
 		} `json:"load"`
 	}
 	// A spec that another version wrote in another shape leaves what it can: these
@@ -214,6 +217,7 @@ func (l *Loader) head(h *tape.Header) {
 	_ = json.Unmarshal(h.Spec, &spec)
 	r := &l.run
 	r.ID, r.Name, r.Model = h.Run, cmp.Or(h.Name, spec.Name), h.Server.Model
+	r.Arrivals, r.Wall = spec.Load.Arrivals, h.Anchor.Wall
 	r.API, r.Stream, r.Cap, r.Rate = spec.Target.API, spec.Workload.Stream, spec.Load.Concurrency, spec.Load.Rate
 	if r.N == 0 {
 		r.N = spec.Load.Requests

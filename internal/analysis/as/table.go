@@ -15,6 +15,9 @@ type Table struct {
 	// Caveats name what that tool does otherwise than one may think, and its faults
 	// that are copied; only those that bear on this tape.
 	Caveats []string `json:"caveats,omitempty"`
+	// Elsewhere are the tool's other known faults and definitions, which do not bear
+	// on this tape.
+	Elsewhere []string `json:"caveats_elsewhere,omitempty"`
 }
 
 // Section is one table as the tool prints it: cells rounded and formatted as it

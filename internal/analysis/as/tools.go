@@ -16,6 +16,12 @@ var tools = []struct {
 }{
 	{"aisbench", aisbench},
 	{"aisbench@pre464", aisbenchPre464},
+	{"vllm", vllm},
+	{"sglang", sglang},
+	{"aiperf", aiperf},
+	{"guidellm", guidellm},
+	{"evalscope", evalscope},
+	{"inference-perf", inferencePerf},
 }
 
 // Tools are the names that Make knows.
