@@ -128,6 +128,9 @@ type DataRef struct {
 type FileRef struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
+	// Content: there was no chat template, so that asked.input counts the messages'
+	// texts alone, a lower bound of the prompt.
+	Content bool `json:"content,omitempty"`
 }
 
 // Host is the machine of the client.

@@ -167,7 +167,7 @@ func (j *job) preflight(ctx context.Context) (*probe.Result, error) {
 	defer c.Close()
 	var first *probe.Result
 	for i, base := range j.bases {
-		pre, err := probe.Preflight(ctx, c, base, exchange.Header(j.header(), j.dialect), secret.New(j.spec.Secrets()), j.spec.Target.Model)
+		pre, err := probe.Preflight(ctx, c, base, exchange.Header(j.header(), j.dialect), secret.New(j.spec.Secrets()), j.spec.Target.Model, !j.spec.SendsModel())
 		if err != nil {
 			e := &exitError{code: exitNothing, msg: j.mask(err.Error())}
 			var pe *probe.Error
@@ -179,6 +179,9 @@ func (j *job) preflight(ctx context.Context) (*probe.Result, error) {
 		if i == 0 {
 			first = pre
 			continue
+		}
+		if n := pre.Context.Tokens; n > 0 && (first.Context.Tokens == 0 || n < first.Context.Tokens) {
+			first.Context = pre.Context // the shortest: requests take the servers in turn
 		}
 		first.Notes = append(first.Notes, differences(base.Root, first.Server, pre.Server)...)
 		for _, n := range pre.Notes {

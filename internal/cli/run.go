@@ -152,7 +152,12 @@ func (a *app) ready(ctx context.Context, j *job, clk *clock.Clock) (*probe.Resul
 		if err := j.resources(resource.Here()); err != nil {
 			return nil, err
 		}
-		return j.preflight(ctx)
+		pre, err := j.preflight(ctx)
+		if err == nil {
+			waiting.Stop()
+			err = j.checkLength(ctx, pre, a.loading())
+		}
+		return pre, err
 	}()
 	if err != nil && ctx.Err() != nil {
 		return nil, &exitError{code: exitInterrupted, msg: "interrupted before anything was sent"}
@@ -220,7 +225,7 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 		cfg.Counter = j.count.tok
 	}
 	if j.count.countsInput() {
-		cfg.Inputs = j.count.counter
+		cfg.Inputs, cfg.Least = j.count.counter, j.count.content
 	}
 	cfg.Samplers = append(cfg.Samplers, func(ctx context.Context, gauges func() run.Gauges, emit func(any)) {
 		telemetry.Client(ctx, clk, s.Telemetry.Interval.D(), func() telemetry.Gauges { return telemetry.Gauges(gauges()) },

@@ -83,19 +83,21 @@ type itemSource interface {
 	Info() dataset.Info
 	Notes() []string
 	MeanBytes() int64
+	Longest() (input, output int64)
+	Where(i int64) string
 	Close() error
 }
 
 // openItems opens what the workload names, and checks every row.
-func openItems(w spec.Workload, seed int64, check func(workload.Item) error) (itemSource, error) {
+func openItems(w spec.Workload, seed int64, o rows.Options) (itemSource, error) {
 	if len(w.Mix) > 0 {
-		m, err := rows.OpenMix(w, seed, check)
+		m, err := rows.OpenMix(w, seed, o)
 		if err != nil {
 			return nil, err
 		}
 		return m, nil
 	}
-	s, err := rows.Open(w, seed, check)
+	s, err := rows.OpenWith(w, seed, o)
 	if err != nil {
 		return nil, err
 	}
@@ -194,14 +196,17 @@ func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error
 	if s.Workload.Dataset.Path == "" && len(s.Workload.Mix) == 0 {
 		return nil, usageError("nothing to ask: workload.dataset.path is not set", `a JSONL file with one {"question": "…"} a line: --dataset data.jsonl`)
 	}
-	if j.source, err = openItems(s.Workload, s.Seeds.Run, func(item workload.Item) error {
+	show := a.loading()
+	defer show.done()
+	if j.source, err = openItems(s.Workload, s.Seeds.Run, rows.Options{Watch: show.file(), Check: func(item workload.Item) error {
 		if s.Workload.Sessions {
 			if _, err := workload.Converse(item, j.recorded()); err != nil {
 				return err
 			}
 		}
 		return j.sendable(item)
-	}); err != nil {
+	}}); err != nil {
+		show.done()
 		return nil, usageError(err.Error())
 	}
 	j.notes = append(j.notes, j.source.Notes()...)
@@ -211,7 +216,7 @@ func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error
 	if err := j.makePreparation(); err != nil {
 		return nil, err
 	}
-	data, err := j.planData()
+	data, err := j.planData(show)
 	if err != nil {
 		return nil, usageError(err.Error())
 	}
@@ -259,7 +264,7 @@ func repeatsNote(n int64) string {
 func (j *job) recorded() bool { return j.spec.Workload.History == "recorded" }
 
 // planData is what the plan has to know of the rows.
-func (j *job) planData() (plan.Data, error) {
+func (j *job) planData(show *loading) (plan.Data, error) {
 	d := plan.Data{Rows: j.source.Len(), Times: j.source.Times()}
 	if m, ok := j.source.(*rows.Mix); ok {
 		for i, n := range m.Lens() {
@@ -271,6 +276,7 @@ func (j *job) planData() (plan.Data, error) {
 	}
 	d.Turns = make([]int32, d.Rows)
 	for i := range d.Turns {
+		show.rows("counting turns", int64(i), d.Rows)
 		item, err := j.source.Item(int64(i))
 		if err != nil {
 			return d, err

@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"tokentape/internal/clock"
 	"tokentape/internal/spec"
@@ -25,6 +27,7 @@ type counting struct {
 	tok      *tokenizer.Tokenizer
 	template *chattmpl.Template // nil: none, or the API takes no messages
 	plain    bool               // the API takes the prompt as it is
+	content  bool               // there is no chat template: messages' texts are counted, a lower bound
 	extra    map[string]json.RawMessage
 }
 
@@ -56,7 +59,9 @@ func loadCounting(s *spec.Spec, now time.Time) (c *counting, notes []string, err
 		t, err := chattmpl.Load(folder)
 		switch {
 		case errors.Is(err, chattmpl.ErrNone):
-			notes = append(notes, "prompts are not counted by the tokenizer: there is no chat template in "+folder)
+			c.content = true
+			notes = append(notes, "there is no chat template in "+folder+": only the texts of messages are counted, which is a lower bound of what the server counts; "+
+				"the check input_off_plan says by how much, and whether it is always the same (put the model's chat_template.jinja or tokenizer_config.json beside the tokenizer to count whole prompts)")
 		case err != nil:
 			return nil, nil, usageError("target.tokenizer: "+err.Error(), "mend the chat template beside the tokenizer, or move it away to leave prompts uncounted")
 		default:
@@ -96,7 +101,7 @@ func (j *job) loadTokenizer() error {
 }
 
 // countsInput reports whether prompts are counted at all.
-func (c *counting) countsInput() bool { return c != nil && (c.plain || c.template != nil) }
+func (c *counting) countsInput() bool { return c != nil && (c.plain || c.content || c.template != nil) }
 
 // ref names the tokenizer in the tape's header.
 func (c *counting) ref() *tape.FileRef {
@@ -107,29 +112,62 @@ func (c *counting) ref() *tape.FileRef {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	return &tape.FileRef{Path: path, SHA256: c.tok.SHA256()}
+	return &tape.FileRef{Path: path, SHA256: c.tok.SHA256(), Content: c.content}
 }
 
 // input is the number of tokens that a server with the same files reads for an
-// item. The error says why that cannot be known.
+// item, without a chat template that of the messages' texts. The error says why
+// that cannot be known.
 func (c *counting) input(item workload.Item) (int64, error) {
+	if item.TokenIDs != nil {
+		return int64(len(item.TokenIDs)), nil
+	}
+	var n int64
+	texts, around, err := c.texts(item)
+	for _, t := range texts {
+		n += int64(c.tok.Count(t))
+	}
+	return n + around, err
+}
+
+// widest is how many bytes Unicode's normal forms make of one at most, which some
+// tokenizers begin with (U+FDFA: 33 of 3).
+const widest = 11
+
+// most is a number that input does not exceed, found without the tokenizer: a
+// token stands for a byte at least.
+func (c *counting) most(item workload.Item) (int64, error) {
+	texts, n, err := c.texts(item)
+	for _, t := range texts {
+		per := 1
+		if strings.IndexFunc(t, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+			per = widest
+		}
+		n += int64(len(t)*per) + 1 // some put a blank before a text
+	}
+	return n, err
+}
+
+// texts are what is to be counted of an item, and the tokens that come to them.
+func (c *counting) texts(item workload.Item) (texts []string, around int64, err error) {
 	switch {
 	case item.Body != nil:
-		return 0, errors.New("it is a whole request body, which only the server takes apart")
-	case item.TokenIDs != nil:
-		return int64(len(item.TokenIDs)), nil
+		return nil, 0, errors.New("it is a whole request body, which only the server takes apart")
 	case c.plain:
-		return int64(c.tok.Count(item.Prompt) + c.tok.Around()), nil
+		return []string{item.Prompt}, int64(c.tok.Around()), nil
 	}
 	messages, err := chatMessages(item.Messages)
 	if err != nil {
-		return 0, err
+		return nil, 0, err
+	}
+	if c.content {
+		for _, m := range messages {
+			texts = append(texts, m.Content)
+		}
+		return texts, 0, nil
 	}
 	text, err := c.template.Render(messages, true, c.with(item))
-	if err != nil {
-		return 0, err
-	}
-	return int64(c.tok.Count(text)), nil
+	return []string{text}, 0, err
 }
 
 // modelFolder is the folder of a model that is named by it or by a file in it.
@@ -188,6 +226,8 @@ func (c *counting) line() string {
 		what += ", prompts through " + c.template.File()
 	case c.plain:
 		what += ", prompts too"
+	case c.content:
+		what += ", messages' texts too: a lower bound of prompts"
 	}
 	return what
 }

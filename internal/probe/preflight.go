@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -67,17 +68,26 @@ func (e *Error) Error() string {
 
 // Result is what preflight found out.
 type Result struct {
-	Server tape.Server // URL is left to the caller
-	Notes  []string
+	Server  tape.Server // URL is left to the caller
+	Notes   []string
+	Context Context
+}
+
+// Context is how long a request of the model may be.
+type Context struct {
+	Tokens int64  // prompt and answer together; 0: the server does not say
+	From   string // who says it: "max_model_len of GET …/v1/models"
+	Cuts   bool   // the server says that it cuts longer prompts instead of refusing them
 }
 
 // Preflight asks for the model list, which tells whether the address, the key
 // and the model fit, and for the engine's version where it has such an endpoint.
-// model is the one the user named; empty: the only one of the list. What the server
+// model is the one the user named; empty: the only one of the list. own: requests
+// name models of their own, so that none is settled on. What the server
 // wrote comes out masked of secrets and on one line each. The error is an *Error, or
 // the context's.
-func Preflight(ctx context.Context, g Getter, base spec.Base, header http.Header, secrets *secret.Set, model string) (*Result, error) {
-	res, err := preflight(ctx, g, base, header, secrets, model)
+func Preflight(ctx context.Context, g Getter, base spec.Base, header http.Header, secrets *secret.Set, model string, own bool) (*Result, error) {
+	res, err := preflight(ctx, g, base, header, secrets, model, own)
 	var e *Error
 	if errors.As(err, &e) {
 		for _, text := range []*string{&e.URL, &e.Why, &e.Hint} {
@@ -96,6 +106,7 @@ func Preflight(ctx context.Context, g Getter, base spec.Base, header http.Header
 		res.Notes[i] = line(secrets, n, maxText)
 	}
 	res.Server.Version = line(secrets, res.Server.Version, maxName)
+	res.Context.From = line(secrets, res.Context.From, maxText)
 	return res, nil
 }
 
@@ -107,7 +118,7 @@ func line(secrets *secret.Set, text string, limit int) string {
 	return secret.OneLine(secrets.Mask(text))
 }
 
-func preflight(ctx context.Context, g Getter, base spec.Base, header http.Header, secrets *secret.Set, model string) (*Result, error) {
+func preflight(ctx context.Context, g Getter, base spec.Base, header http.Header, secrets *secret.Set, model string, own bool) (*Result, error) {
 	res := &Result{}
 	url := base.Join("/v1/models")
 	got, err := get(ctx, g, url, header, listLimit)
@@ -124,23 +135,30 @@ func preflight(ctx context.Context, g Getter, base spec.Base, header http.Header
 	if t := got.TLS; t != nil {
 		res.Server.TLS = &tape.TLS{Version: t.Version, Cipher: t.Cipher, ALPN: t.ALPN}
 	}
-	ids, owners, err := models(url, got)
+	list, err := models(url, got)
 	switch {
 	case err == nil:
+	case got.Status == http.StatusNotFound && own:
+		res.Notes = append(res.Notes, fmt.Sprintf("the server has no model list (GET %s: 404); the request bodies name their own models", url))
 	case got.Status == http.StatusNotFound && model != "":
 		res.Notes = append(res.Notes, fmt.Sprintf("the server has no model list (GET %s: 404); the model %q is taken as given", url, model))
 	default:
 		return nil, err
 	}
-	res.Server.Models = ids
-	if err := choose(res, url, got, model); err != nil {
-		return nil, err
+	for _, c := range list {
+		res.Server.Models = append(res.Server.Models, c.ID)
+	}
+	if !own {
+		if err := choose(res, url, got, model); err != nil {
+			return nil, err
+		}
 	}
 	if id := res.Server.Model; model == "" && line(secrets, id, maxName) != id {
 		return nil, &Error{URL: url, Status: got.Status, Why: fmt.Sprintf("the id of its only model is not fit to be used: %q", line(secrets, id, maxName)),
 			Hint: "it is overlong, or holds control characters, surplus spaces or a secret of the spec; name the model: --model NAME"}
 	}
-	engine(ctx, g, base, header, owners, &res.Server)
+	res.Context = contextOf(list, url, res.Server.Model)
+	engine(ctx, g, base, header, list, res)
 	return res, nil
 }
 
@@ -158,37 +176,75 @@ func get(ctx context.Context, g Getter, url string, header http.Header, limit ti
 // wantsTLS knows what Go, nginx, Apache and others say to plain HTTP on a TLS port.
 var wantsTLS = regexp.MustCompile(`(?i)http request (was sent )?to (an )?https (server|port)|plain http to an ssl-enabled`)
 
+// card is a model of the list.
+type card struct {
+	ID      string          `json:"id"`
+	OwnedBy string          `json:"owned_by"`
+	MaxLen  json.RawMessage `json:"max_model_len"`  // vLLM, SGLang
+	Length  json.RawMessage `json:"context_length"` // gateways
+}
+
+// contextOf is what the list says of a model; the entry of its base stands for an
+// adapter.
+func contextOf(list []card, url, model string) Context {
+	if model == "" && len(list) == 1 {
+		model = list[0].ID
+	}
+	base, _, _ := strings.Cut(model, ":")
+	for _, id := range []string{model, model + ":latest", base} {
+		for _, c := range list {
+			if c.ID != id || id == "" {
+				continue
+			}
+			for _, f := range []struct {
+				name string
+				raw  json.RawMessage
+			}{{"max_model_len", c.MaxLen}, {"context_length", c.Length}} {
+				if n := positive(f.raw); n > 0 {
+					return Context{Tokens: n, From: f.name + " of GET " + url}
+				}
+			}
+		}
+	}
+	return Context{}
+}
+
+// positive is a JSON number above 0, else 0.
+func positive(raw json.RawMessage) int64 {
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return max(n, 0)
+}
+
 // models reads the answer of /v1/models.
-func models(url string, got *client.Simple) (ids, owners []string, err error) {
+func models(url string, got *client.Simple) ([]card, error) {
 	e := &Error{URL: url, Status: got.Status, Body: string(got.Body)}
 	switch s := got.Status; {
 	case s == http.StatusUnauthorized || s == http.StatusForbidden:
 		e.Why = "the server refuses the key"
 		e.Hint = "set target.api_key, for example --api-key '${API_KEY}' or api_key: ${API_KEY} in the spec"
-		return nil, nil, e
+		return nil, e
 	case s == http.StatusNotFound:
 		e.Why = "there is no such path"
 		e.Hint = "check the path prefix of target.url; when the server has no model list, name the model: --model NAME"
-		return nil, nil, e
+		return nil, e
 	case s == http.StatusBadRequest && strings.HasPrefix(url, "http://") && wantsTLS.Match(got.Body):
 		e.Why = "that port speaks TLS"
 		e.Hint = "use https:// in target.url"
-		return nil, nil, e
+		return nil, e
 	case s >= 300 && s < 400:
 		e.Why = fmt.Sprintf("it redirects to %q", got.Header.Get("Location"))
 		e.Hint = "use the address it redirects to as target.url; redirects are not followed, since a POST does not survive them"
-		return nil, nil, e
+		return nil, e
 	case s != http.StatusOK:
 		e.Why = "the server is not ready"
 		e.Hint = "wait until GET " + url + " answers 200"
-		return nil, nil, e
+		return nil, e
 	}
 	var list struct {
-		Data []struct {
-			ID      string `json:"id"`
-			Root    string `json:"root"`
-			OwnedBy string `json:"owned_by"`
-		} `json:"data"`
+		Data []card `json:"data"`
 	}
 	if err := json.Unmarshal(got.Body, &list); err != nil {
 		e.Why = fmt.Sprintf("the answer is no model list (content type %q)", got.Header.Get("Content-Type"))
@@ -196,13 +252,9 @@ func models(url string, got *client.Simple) (ids, owners []string, err error) {
 			e.Why = fmt.Sprintf("the answer is no model list (content type %q, content encoding %q although none was asked for)", got.Header.Get("Content-Type"), coding)
 		}
 		e.Hint = "is this an LLM server? A web page or a gateway's login page answers like this"
-		return nil, nil, e
+		return nil, e
 	}
-	for _, m := range list.Data {
-		ids = append(ids, m.ID)
-		owners = append(owners, m.OwnedBy)
-	}
-	return ids, owners, nil
+	return list.Data, nil
 }
 
 // choose settles the model id that requests will carry.
@@ -231,15 +283,16 @@ func choose(res *Result, url string, got *client.Simple, model string) error {
 }
 
 // engine finds out who serves, by endpoints that answer GET without side effect.
-func engine(ctx context.Context, g Getter, base spec.Base, header http.Header, owners []string, s *tape.Server) {
+func engine(ctx context.Context, g Getter, base spec.Base, header http.Header, list []card, res *Result) {
+	s := &res.Server
 	ask := func(path string, into any) bool {
 		got, err := get(ctx, g, base.Join(path), header, engineLimit)
 		return err == nil && got.Status == http.StatusOK && json.Unmarshal(got.Body, into) == nil
 	}
-	if len(owners) > 0 {
-		switch owners[0] {
+	if len(list) > 0 {
+		switch owner := list[0].OwnedBy; owner {
 		case "sglang", "vllm", "llamacpp":
-			s.Engine = owners[0]
+			s.Engine = owner
 		case "library":
 			s.Engine = "ollama"
 		}
@@ -247,10 +300,19 @@ func engine(ctx context.Context, g Getter, base spec.Base, header http.Header, o
 	switch s.Engine {
 	case "", "sglang":
 		var info struct {
-			Version string `json:"version"`
+			Version string          `json:"version"`
+			Length  json.RawMessage `json:"context_length"` // null: the model's own
+			Cuts    bool            `json:"allow_auto_truncate"`
 		}
-		if ask("/get_server_info", &info) || ask("/server_info", &info) {
-			s.Engine, s.Version = "sglang", info.Version
+		for _, path := range []string{"/get_server_info", "/server_info"} {
+			if !ask(path, &info) {
+				continue
+			}
+			s.Engine, s.Version, res.Context.Cuts = "sglang", info.Version, info.Cuts
+			if n := positive(info.Length); n > 0 && res.Context.Tokens == 0 {
+				res.Context.Tokens, res.Context.From = n, "context_length of GET "+base.Join(path)
+			}
+			break
 		}
 	case "vllm":
 		var v struct {

@@ -42,7 +42,7 @@ func ask(t *testing.T, p *pages, model string) (*Result, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Preflight(t.Context(), p, base, nil, secret.New([]string{key}), model)
+	return Preflight(t.Context(), p, base, nil, secret.New([]string{key}), model, false)
 }
 
 func TestPreflight(t *testing.T) {
@@ -95,6 +95,44 @@ func TestPreflight(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// How long a request may be is what the list says of the model, else what the
+// engine says; what is no number is not known.
+func TestContext(t *testing.T) {
+	for _, c := range []struct {
+		name, list, info, model string
+		own                     bool
+		want                    Context
+	}{
+		{"vLLM and SGLang", `{"data":[{"id":"m","owned_by":"sglang","max_model_len":4096}]}`, `{"context_length":8192,"allow_auto_truncate":true}`, "", false, Context{4096, "max_model_len of GET http://h:1/v1/models", true}},
+		{"a gateway", `{"data":[{"id":"a","context_length":1},{"id":"m","context_length":4096}]}`, `{}`, "m", false, Context{4096, "context_length of GET http://h:1/v1/models", false}},
+		{"an adapter", `{"data":[{"id":"m","max_model_len":4096}]}`, `{}`, "m:x", false, Context{4096, "max_model_len of GET http://h:1/v1/models", false}},
+		{"another model", `{"data":[{"id":"a","max_model_len":4096}]}`, `{"context_length":512}`, "m", false, Context{512, "context_length of GET http://h:1/get_server_info", false}},
+		{"the engine alone", `{"data":[{"id":"m"}]}`, `{"context_length":512}`, "", false, Context{512, "context_length of GET http://h:1/get_server_info", false}},
+		{"null and texts", `{"data":[{"id":"m","max_model_len":null,"context_length":"long"}]}`, `{"context_length":null}`, "", false, Context{}},
+		{"not positive", `{"data":[{"id":"m","max_model_len":-1}]}`, `{"context_length":0}`, "", false, Context{}},
+		{"bodies name the model, one is served", `{"data":[{"id":"m","max_model_len":7}]}`, `{}`, "", true, Context{7, "max_model_len of GET http://h:1/v1/models", false}},
+		{"bodies name the model, several are served", `{"data":[{"id":"m","max_model_len":7},{"id":"n","max_model_len":8}]}`, `{}`, "", true, Context{}},
+	} {
+		p := &pages{answers: map[string]*client.Simple{"/v1/models": page(200, c.list), "/get_server_info": page(200, c.info)}}
+		base, _, err := spec.ResolveURL("h:1", "/v1/chat/completions")
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := Preflight(t.Context(), p, base, nil, secret.New(nil), c.model, c.own)
+		if err != nil || res.Context != c.want {
+			t.Errorf("%s: %+v, %v", c.name, res, err)
+		}
+		if c.own && res.Server.Model != "" {
+			t.Errorf("%s: model %q", c.name, res.Server.Model)
+		}
+	}
+	p := &pages{answers: map[string]*client.Simple{"/v1/models": page(404, ""), "/get_server_info": page(200, "{}")}}
+	base, _, _ := spec.ResolveURL("h:1", "/v1/chat/completions")
+	if res, err := Preflight(t.Context(), p, base, nil, secret.New(nil), "", true); err != nil || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "name their own models") {
+		t.Errorf("%+v, %v", res, err)
 	}
 }
 

@@ -70,7 +70,7 @@ func TestUnreachable(t *testing.T) {
 			c.cfg.Clock, c.cfg.Connect = clock.New(), 5*time.Second
 			cl := client.New(c.cfg)
 			defer cl.Close()
-			_, err = Preflight(t.Context(), cl, base, http.Header{}, nil, "m")
+			_, err = Preflight(t.Context(), cl, base, http.Header{}, nil, "m", false)
 			e, ok := err.(*Error)
 			if !ok || !strings.Contains(e.Hint, c.hint) || c.not != "" && strings.Contains(e.Hint, c.not) {
 				t.Errorf("%v; hint %q", err, e.Hint)

@@ -220,7 +220,7 @@ func (e *engine) write(j *job, req *tape.Request, text string) {
 	}
 	if n, ok := j.input.wait(); ok {
 		req.Asked.Input = tape.Some(n)
-		if !req.Tokens.Input.OK && req.HTTP.Status/100 == 2 {
+		if !req.Tokens.Input.OK && req.HTTP.Status/100 == 2 && !e.cfg.Least {
 			req.Tokens.Input, req.Tokens.InputSource = tape.Some(n), tape.SourceTokenizer
 		}
 	}

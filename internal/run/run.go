@@ -55,6 +55,7 @@ type Config struct {
 
 	Counter  TokenCounter    // optional
 	Inputs   InputCounter    // optional
+	Least    bool            // Inputs counts less than the whole prompt: never in place of the server's count
 	Samplers []Sampler       // optional
 	Publish  func(Snapshot)  // optional; called ten times a second
 	Tokens   func() int64    // optional: token events seen so far, for Snapshot

@@ -43,7 +43,7 @@ func Default() *Spec {
 		Name:   "run",
 		Target: Target{API: "openai-chat", HTTP: "1.1", Resolve: "per_connection", RequestIDHeader: "X-Request-Id"},
 		Workload: Workload{
-			Dataset:  Dataset{Format: "auto", OnBadRow: "fail", Turns: "first", TimeUnit: "auto"},
+			Dataset:  Dataset{Format: "auto", OnBadRow: "fail", Turns: "first", TimeUnit: "auto", BlockTokens: MooncakeBlock},
 			Template: "{question}",
 			Stream:   true,
 			Repeat:   "none",

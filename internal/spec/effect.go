@@ -128,6 +128,10 @@ func isOff(s *Spec, path string) bool {
 		return len(s.Workload.Dataset.Override) == 0
 	case "workload.system":
 		return s.Workload.System == ""
+	case "workload.stream":
+		return s.Workload.Stream
+	case "target.model":
+		return s.Target.Model == ""
 	case "load.tail":
 		return s.Load.Tail == "none"
 	case "load.retry.retry_after":

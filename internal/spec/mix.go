@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // maxParts bounds workload.mix.
@@ -22,7 +23,11 @@ func (s *Spec) mixEffect(idle func(when bool, path, why, mend string)) {
 		if p.OutputTokens > 0 {
 			outputs++
 		}
-		idle(w.Dataset.Format == "bodies" || len(w.Body) > 0, fmt.Sprintf("workload.mix[%d].template", i), "whole request bodies are sent", "remove it")
+		whole := w.Dataset.Format == "bodies" || len(w.Body) > 0
+		for _, name := range []string{"template", "output_tokens"} {
+			idle(whole, fmt.Sprintf("workload.mix[%d].%s", i, name), "whole request bodies are sent", "remove it")
+		}
+		idle(slices.Contains(ownPrompts, w.Dataset.Format), fmt.Sprintf("workload.mix[%d].template", i), "the rows have prompts of their own (workload.dataset.format: "+w.Dataset.Format+")", "remove it")
 	}
 	idle(mixed && templates == len(w.Mix), "workload.template", "every dataset of workload.mix has its own", "remove it")
 	idle(mixed && outputs == len(w.Mix), "workload.output_tokens", "every dataset of workload.mix has its own", "remove it")

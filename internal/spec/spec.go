@@ -173,6 +173,8 @@ type Dataset struct {
 	Turns string `json:"turns"`
 	// Unit of a trace's timestamps; auto goes by the trace's own rule and by their size.
 	TimeUnit string `json:"time_unit"`
+	// Tokens that one hash id of a Mooncake trace stands for.
+	BlockTokens int64 `json:"block_tokens"`
 	// Fields of a raw request body that target.model and workload.stream replace: [model, stream].
 	Override []string `json:"override"`
 }
@@ -344,7 +346,8 @@ type Record struct {
 
 // Report says which tables are made.
 type Report struct {
-	// Windows that get a table of their own.
+	// Windows that get a table of their own: rules by name, or seconds:10..60,
+	// rows:100..299, phase:warmup.
 	Windows []string `json:"windows"`
 	SLO     SLO      `json:"slo"`
 	// Names of notes that are to count as failures.

@@ -33,8 +33,8 @@ type format struct {
 	// begin makes the layout of one file.
 	begin func() layout
 	// convert, when not nil, writes the rows as JSON lines into a temporary file
-	// that is read in place of f.
-	convert func(f *os.File, size int64, to io.Writer) error
+	// that is read in place of f. watch is told which share is done.
+	convert func(f *os.File, size int64, to io.Writer, watch func(share float64)) error
 }
 
 // layout is a format opened on one file. After scan it is read-only.
@@ -99,25 +99,41 @@ type File struct {
 	layout layout
 	seed   maphash.Seed
 	index  index
-	lax    bool
+	o      Options
+	size   int64 // of what rows are read from, bytes
 	bad    int64
 	first  error
 }
 
+// Options say how a file is opened. The zero value is Open's.
+type Options struct {
+	Lax bool // leave rows out that cannot be read; Bad counts them
+	// Watch, when not nil, is told how many bytes of how many are done, about once
+	// a megabyte and at the end: what is "reading" (Open) or "checking" (Each).
+	Watch func(what string, done, total int64)
+}
+
+// What Options.Watch is told of.
+const (
+	Reading  = "reading"
+	Checking = "checking"
+)
+
+// watchEvery is how often Options.Watch is told, in bytes.
+const watchEvery = 1 << 20
+
 // Open reads the file once, checks every row and indexes it. format is Auto, ""
 // (auto too) or a name of Formats. Its error is a spec.Issue that says where and
 // what mends it.
-func Open(path, format string) (*File, error) { return begin(path, format, false) }
+func Open(path, format string) (*File, error) { return OpenWith(path, format, Options{}) }
 
-// OpenLax is Open, but leaves rows out that cannot be read; Bad counts them.
-func OpenLax(path, format string) (*File, error) { return begin(path, format, true) }
-
-func begin(path, format string, lax bool) (*File, error) {
+// OpenWith is Open with options.
+func OpenWith(path, format string, o Options) (*File, error) {
 	f, err := open(path)
 	if err != nil {
 		return nil, err
 	}
-	d := &File{info: Info{Path: path}, f: f, seed: maphash.MakeSeed(), lax: lax}
+	d := &File{info: Info{Path: path}, f: f, seed: maphash.MakeSeed(), o: o}
 	if err := d.scan(format); err != nil {
 		d.Close()
 		return nil, d.inFile(err)
@@ -207,9 +223,11 @@ func (d *File) scan(name string) error {
 	if n == 0 {
 		return spec.Issue{Message: "the file is empty", Hint: where}
 	}
-	if st, err := d.f.Stat(); err != nil || st.Size() > maxOffset {
+	st, err := d.f.Stat()
+	if err != nil || st.Size() > maxOffset {
 		return spec.Issue{Message: "the file is larger than 1 TB", Hint: where}
 	}
+	d.size = st.Size()
 	if d.info.Format, err = choose(name, d.info.Path, head[:n]); err != nil {
 		return err
 	}
@@ -222,11 +240,15 @@ func (d *File) scan(name string) error {
 	d.layout = format.begin()
 
 	h := sha256.New()
-	src := newSource(io.TeeReader(io.NewSectionReader(d.f, 0, 1<<62), h))
+	var seen io.Writer = h
+	if d.o.Watch != nil && d.temp == "" {
+		seen = io.MultiWriter(h, &watched{d: d})
+	}
+	src := newSource(io.TeeReader(io.NewSectionReader(d.f, 0, 1<<62), seen))
 	err = d.layout.scan(src, func(offset int64, line int, raw []byte) {
 		d.index.add(offset, len(raw), line, d.hash(raw))
 	}, func(err error) error {
-		if !d.lax {
+		if !d.o.Lax {
 			return err
 		}
 		if d.bad++; d.first == nil {
@@ -245,9 +267,26 @@ func (d *File) scan(name string) error {
 		if d.bad > 0 {
 			return spec.Issue{Message: fmt.Sprintf("none of its %d rows can be read; the first: %v", d.bad, d.first), Hint: where}
 		}
+		if format.convert != nil {
+			return spec.Issue{Message: "the table has no rows", Hint: where}
+		}
 		return spec.Issue{Message: "the file has no rows, only blank lines", Hint: where}
 	}
 	return nil
+}
+
+// watched tells Options.Watch how much of the file was read.
+type watched struct {
+	d          *File
+	done, told int64
+}
+
+func (w *watched) Write(b []byte) (int, error) {
+	if w.done += int64(len(b)); w.done >= w.told || w.done == w.d.size {
+		w.d.o.Watch(Reading, w.done, w.d.size)
+		w.told = w.done + watchEvery
+	}
+	return len(b), nil
 }
 
 // convert puts a temporary file of JSON lines in the place of d.f.
@@ -266,11 +305,18 @@ func (d *File) convert(format format) error {
 	}
 	d.f, d.temp = temp, temp.Name()
 	w := bufio.NewWriterSize(temp, 1<<18)
-	if err := format.convert(original, size, w); err != nil {
+	watch := d.o.Watch
+	if watch == nil {
+		watch = func(string, int64, int64) {}
+	}
+	if err := format.convert(original, size, w, func(share float64) { watch(Reading, int64(share*float64(size)), size) }); err != nil {
 		return err
 	}
 	if err := w.Flush(); err != nil {
 		return spec.Issue{Message: fmt.Sprintf("its rows need room in a temporary file: %v", err), Hint: "set TMPDIR to a folder with room"}
+	}
+	if d.size, err = temp.Seek(0, io.SeekCurrent); err != nil {
+		return spec.Issue{Message: err.Error()}
 	}
 	return nil
 }
@@ -327,7 +373,7 @@ func (d *File) Len() int64 { return d.info.Rows }
 // Info describes the file as it was when it was opened.
 func (d *File) Info() Info { return d.info }
 
-// Bad is how many rows OpenLax left out, and what was wrong with the first.
+// Bad is how many rows Options.Lax left out, and what was wrong with the first.
 func (d *File) Bad() (n int64, first error) { return d.bad, d.first }
 
 // Close closes the file.
@@ -361,8 +407,13 @@ func (d *File) Row(i int64) (Row, error) {
 func (d *File) Each(f func(Row) error) error {
 	window := make([]byte, 0, 1<<18)
 	var from int64 // offset of the window
+	var told int64
 	for i := range d.info.Rows {
 		at := d.index.row(i)
+		if d.o.Watch != nil && at.offset >= told {
+			d.o.Watch(Checking, at.offset, d.size)
+			told = at.offset + watchEvery
+		}
 		if at.end > from+int64(len(window)) {
 			size := int(max(at.end-at.offset, 1<<18))
 			if cap(window) < size {
@@ -382,6 +433,9 @@ func (d *File) Each(f func(Row) error) error {
 		if err := f(r); err != nil {
 			return err
 		}
+	}
+	if d.o.Watch != nil {
+		d.o.Watch(Checking, d.size, d.size)
 	}
 	return nil
 }

@@ -164,10 +164,10 @@ func TestFormatsConform(t *testing.T) {
 			if _, err := os.Stat(temp); err == nil {
 				t.Errorf("%s stayed behind", temp)
 			}
-			lax, err := OpenLax(path, name)
+			lax, err := OpenWith(path, name, Options{Lax: true})
 			if fm.convert == nil {
 				path = write(t, "data"+fm.extensions[0], text)
-				lax, err = OpenLax(path, name)
+				lax, err = OpenWith(path, name, Options{Lax: true})
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -66,7 +66,7 @@ func TestJSONArrayRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { refused(t, write(t, "a.json", tt.in), "json", tt.want) })
 	}
-	f, err := OpenLax(write(t, "a.json", `[{"p":1},17,"x",{"p":2}]`), Auto)
+	f, err := OpenWith(write(t, "a.json", `[{"p":1},17,"x",{"p":2}]`), Auto, Options{Lax: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/deprecated"
 	thrift "github.com/parquet-go/parquet-go/format"
 
 	"tokentape/internal/spec"
@@ -32,7 +33,7 @@ var parquetFormat = format{
 	convert:    parquetLines,
 }
 
-func parquetLines(f *os.File, size int64, to io.Writer) (err error) {
+func parquetLines(f *os.File, size int64, to io.Writer, watch func(share float64)) (err error) {
 	defer func() {
 		if p := recover(); p != nil { // of the library, over a damaged file
 			err = damaged(fmt.Sprint(p))
@@ -55,6 +56,7 @@ func parquetLines(f *os.File, size int64, to io.Writer) (err error) {
 	var line []byte
 	columns := make([][]parquet.Value, root.columns)
 	buf := make([]parquet.Row, 64)
+	var done int64
 	for _, group := range p.RowGroups() {
 		rows := group.Rows()
 		for {
@@ -69,6 +71,9 @@ func parquetLines(f *os.File, size int64, to io.Writer) (err error) {
 					rows.Close()
 					return spec.Issue{Message: fmt.Sprintf("its rows need room in a temporary file: %v", err), Hint: "set TMPDIR to a folder with room"}
 				}
+			}
+			if done += int64(n); p.NumRows() > 0 {
+				watch(float64(done) / float64(p.NumRows()))
 			}
 			if errors.Is(err, io.EOF) || err == nil && n == 0 {
 				break
@@ -232,20 +237,23 @@ func (n *node) each(columns [][]parquet.Value, f func(i int, columns [][]parquet
 func scalar(b []byte, t parquet.Type, v parquet.Value) []byte {
 	kind := logical(t)
 	number := func(i int64) []byte {
+		if unit := legacyTime(t); kind == nil && unit != 0 {
+			return appendTime(b, i, unit)
+		}
 		switch kind := kind.(type) {
 		case *thrift.DecimalType:
 			return decimal(b, strconv.FormatInt(i, 10), int(kind.Scale))
 		case *thrift.DateType:
 			return appendText(b, time.Unix(i*86400, 0).UTC().Format(time.DateOnly))
 		case *thrift.TimestampType:
-			at := time.UnixMicro(i)
+			unit := time.Microsecond
 			switch kind.Unit.Value.(type) {
 			case *thrift.MilliSeconds:
-				at = time.UnixMilli(i)
+				unit = time.Millisecond
 			case *thrift.NanoSeconds:
-				at = time.Unix(0, i)
+				unit = time.Nanosecond
 			}
-			return appendText(b, at.UTC().Format(time.RFC3339Nano))
+			return appendTime(b, i, unit)
 		case *thrift.IntType:
 			if !kind.IsSigned && t.Kind() == parquet.Int32 {
 				return strconv.AppendUint(b, uint64(uint32(i)), 10)
@@ -267,7 +275,11 @@ func scalar(b []byte, t parquet.Type, v parquet.Value) []byte {
 	case parquet.Double:
 		return float(b, v.Double(), 64)
 	case parquet.Int96:
-		return appendText(b, v.String())
+		// Nanoseconds of a day and its Julian number: what Spark and Impala wrote
+		// before there were logical types.
+		w := v.Int96()
+		day := int64(w[2]) - 2440588 // 1970-01-01
+		return appendText(b, time.Unix(day*86400, int64(w[1])<<32|int64(w[0])).UTC().Format(time.RFC3339Nano))
 	}
 	raw := v.ByteArray()
 	switch kind := kind.(type) {
@@ -287,6 +299,30 @@ func scalar(b []byte, t parquet.Type, v parquet.Value) []byte {
 		return appendText(b, base64.StdEncoding.EncodeToString(raw))
 	}
 	return appendText(b, string(raw))
+}
+
+// legacyTime is the unit of a time that only the older converted type marks; 0:
+// it is none.
+func legacyTime(t parquet.Type) time.Duration {
+	if c := t.ConvertedType(); c != nil {
+		switch *c {
+		case deprecated.TimestampMillis:
+			return time.Millisecond
+		case deprecated.TimestampMicros:
+			return time.Microsecond
+		}
+	}
+	return 0
+}
+
+// appendTime writes a count of units since 1970 as RFC 3339 text.
+func appendTime(b []byte, i int64, unit time.Duration) []byte {
+	per := int64(time.Second / unit)
+	sec := i / per
+	if i%per < 0 {
+		sec--
+	}
+	return appendText(b, time.Unix(sec, (i-sec*per)*int64(unit)).UTC().Format(time.RFC3339Nano))
 }
 
 func float(b []byte, f float64, bits int) []byte {

@@ -9,7 +9,7 @@ import (
 // TIMESTAMP (date and time), ContextTokens and GeneratedTokens. Prompts are made
 // up, each of its own.
 var azure = kind{
-	what: "an Azure LLM trace", when: "TIMESTAMP", unit: "s", date: dates,
+	what: "an Azure LLM trace", when: "TIMESTAMP", unit: "s", dates: true, fields: []string{"TIMESTAMP", "ContextTokens", "GeneratedTokens"},
 	is: func(row dataset.Row) bool { return has(row, "ContextTokens") && has(row, "GeneratedTokens") },
 	item: func(s *Source, row dataset.Row, item *workload.Item) (err error) {
 		if item.InputLen, item.OutputLen, err = lengths(row, "ContextTokens", "GeneratedTokens"); err == nil {

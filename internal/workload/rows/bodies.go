@@ -3,6 +3,7 @@ package rows
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 // bodies is a row that is a whole request body, or holds one in its field "body"
 // (as files of batch requests do). It is sent as it is.
 var bodies = kind{
+	what: "whole request bodies", fields: []string{"body"}, whole: true,
 	item: func(_ *Source, row dataset.Row, item *workload.Item) error {
 		body := row.Fields
 		if raw, ok := given(row, "body"); ok {
@@ -75,10 +77,11 @@ func parseBody(body map[string]any) (*node, error) {
 	if len(body) == 0 {
 		return nil, nil
 	}
-	return parseNode(body)
+	return parseNode("workload.body", body)
 }
 
-func parseNode(v any) (*node, error) {
+// parseNode reads the part of workload.body at path.
+func parseNode(path string, v any) (*node, error) {
 	n := &node{}
 	switch v := v.(type) {
 	case string:
@@ -87,7 +90,7 @@ func parseNode(v any) (*node, error) {
 		}
 		t, err := template.Parse(v)
 		if err != nil {
-			return nil, err
+			return nil, renamed(err, map[string]string{"workload.template": path})
 		}
 		fields := t.Fields()
 		if len(fields) == 0 {
@@ -97,7 +100,7 @@ func parseNode(v any) (*node, error) {
 		return n, nil
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			inner, err := parseNode(v[name])
+			inner, err := parseNode(path+"."+name, v[name])
 			if err != nil {
 				return nil, err
 			}
@@ -106,8 +109,8 @@ func parseNode(v any) (*node, error) {
 		return n, nil
 	case []any:
 		n.nodes = []*node{}
-		for _, e := range v {
-			inner, err := parseNode(e)
+		for i, e := range v {
+			inner, err := parseNode(fmt.Sprintf("%s[%d]", path, i), e)
 			if err != nil {
 				return nil, err
 			}
@@ -173,4 +176,16 @@ func quote(v any) ([]byte, error) {
 	e.SetEscapeHTML(false)
 	err := e.Encode(v)
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// fields are the fields of a row that n is made of.
+func (n *node) fields() []string {
+	if n.text != nil {
+		return n.text.Fields()
+	}
+	var all []string
+	for _, inner := range n.nodes {
+		all = append(all, inner.fields()...)
+	}
+	return all
 }

@@ -9,7 +9,7 @@ import (
 // tokens and Response tokens. Requests that failed have no response tokens and
 // are left out. Prompts are made up, each of its own.
 var burstGPT = kind{
-	what: "a BurstGPT trace", when: "Timestamp", unit: "s",
+	what: "a BurstGPT trace", when: "Timestamp", unit: "s", fields: []string{"Timestamp", "Request tokens", "Response tokens"},
 	is: func(row dataset.Row) bool { return has(row, "Request tokens") && has(row, "Response tokens") },
 	item: func(s *Source, row dataset.Row, item *workload.Item) (err error) {
 		if item.InputLen, item.OutputLen, err = lengths(row, "Request tokens", "Response tokens"); err == nil {

@@ -1,6 +1,8 @@
 package rows
 
 import (
+	"slices"
+
 	"tokentape/internal/workload"
 	"tokentape/internal/workload/dataset"
 	"tokentape/internal/workload/template"
@@ -18,10 +20,14 @@ type kind struct {
 	// when is the field that holds the time of a row, and unit what it counts
 	// unless the spec or the numbers say otherwise; "": rows carry no times.
 	when, unit string
-	// date reads a time that is text; nil: times are numbers.
-	date func(text string) (stamp, bool)
+	// dates: times are text, a date and a time.
+	dates bool
 	// what the rows are called in a note.
 	what string
+	// fields of a row that are looked at, beside those that all kinds share. whole:
+	// no others, since the row brings the whole body.
+	fields []string
+	whole  bool
 }
 
 // kinds by their name in workload.dataset.format. Rows of any other format are
@@ -39,7 +45,7 @@ var kinds = map[string]kind{
 // choose sets what the rows mean.
 func (s *Source) choose(first dataset.Row) {
 	if s.body != nil {
-		s.kind = kind{item: filledBody}
+		s.kind = kind{item: filledBody, what: "filled into workload.body", fields: s.body.fields(), whole: true}
 		return
 	}
 	name := s.w.Dataset.Format
@@ -48,6 +54,10 @@ func (s *Source) choose(first dataset.Row) {
 		return
 	}
 	s.kind = question
+	s.kind.fields = s.tmpl.Fields()
+	if s.tmpl.String() == template.Default { // what stands in for a missing question
+		s.kind.fields = slices.Concat(s.kind.fields, messagesKind.fields, tokensKind.fields)
+	}
 	if s.tmpl.String() != template.Default || has(first, "question") {
 		return
 	}

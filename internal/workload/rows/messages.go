@@ -14,7 +14,7 @@ import (
 // messagesKind is a row in the form of the OpenAI chat API: its "messages", with
 // parts (text, images by URL or as base64), tool calls and names, and the fields
 // beside them that are part of what is asked.
-var messagesKind = kind{item: messagesItem}
+var messagesKind = kind{item: messagesItem, what: "messages", fields: append([]string{"messages"}, chatFields...)}
 
 // chatFields stand beside the messages in a request of the OpenAI chat API and
 // are sent as they are. Any other field of a row, such as an id or the model that

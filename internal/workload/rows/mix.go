@@ -23,13 +23,18 @@ type Mix struct {
 
 // OpenMix opens the datasets of workload.mix as Open does, each with its own
 // template and output length.
-func OpenMix(w spec.Workload, seed int64, check func(workload.Item) error) (*Mix, error) {
+func OpenMix(w spec.Workload, seed int64, o Options) (*Mix, error) {
 	m := &Mix{list: w.Mix}
-	for _, p := range w.Mix {
+	for i, p := range w.Mix {
+		part := fmt.Sprintf("workload.mix[%d].", i)
+		o.Names = map[string]string{"--dataset or workload.dataset.path": part + "dataset", "workload.dataset.path": part + "dataset"}
+		if p.Template != "" {
+			o.Names["workload.template"] = part + "template"
+		}
 		one := w
 		one.Mix, one.Dataset.Path = nil, p.Dataset
 		one.Template, one.OutputTokens = cmp.Or(p.Template, w.Template), cmp.Or(p.OutputTokens, w.OutputTokens)
-		s, err := Open(one, seed, check)
+		s, err := OpenWith(one, seed, o)
 		if err != nil {
 			m.Close()
 			return nil, err
@@ -78,6 +83,18 @@ func (m *Mix) Item(i int64) (workload.Item, error) {
 	return workload.Item{}, fmt.Errorf("there is no item %d among %d (0 is the first)", i, begin)
 }
 
+// Where is Source.Where of item i.
+func (m *Mix) Where(i int64) string {
+	var begin int64
+	for k, end := range m.ends {
+		if i < end {
+			return m.parts[k].Where(i - begin)
+		}
+		begin = end
+	}
+	return ""
+}
+
 // Times are none: a mix is no trace.
 func (m *Mix) Times() []int64 { return nil }
 
@@ -123,6 +140,15 @@ func (m *Mix) MeanBytes() int64 {
 		sum, weights = sum+m.list[i].Weight*float64(s.MeanBytes()), weights+m.list[i].Weight
 	}
 	return int64(sum / weights)
+}
+
+// Longest is that of all datasets, output lengths of the mix included.
+func (m *Mix) Longest() (input, output int64) {
+	for i, s := range m.parts {
+		in, out := s.Longest()
+		input, output = max(input, in), max(output, out, m.list[i].OutputTokens)
+	}
+	return input, output
 }
 
 // Close closes all files.

@@ -20,6 +20,7 @@ type notes struct {
 	said []string
 
 	output, least, most     int64
+	input                   int64 // the longest InputLen
 	messages, ownSystem     int64
 	ids, whole, still, mute int64 // prompts of ids; bodies, of these not streamed, streamed without usage
 	made                    int64 // prompts that are made up
@@ -131,6 +132,7 @@ func (n *notes) add(item workload.Item, system string) {
 	if system != "" && len(item.Messages) > 0 && item.Messages[0].Content != system {
 		n.ownSystem++
 	}
+	n.input = max(n.input, item.InputLen)
 	if l := item.OutputLen; l > 0 {
 		if n.output == 0 || l < n.least {
 			n.least = l

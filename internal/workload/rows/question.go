@@ -12,6 +12,7 @@ import (
 // default and the row has no field "question", its "messages" are sent as they
 // are, or the token ids of its "prompt".
 var question = kind{
+	what: "questions",
 	item: func(s *Source, row dataset.Row, item *workload.Item) error {
 		if s.tmpl.String() == template.Default && !has(row, "question") {
 			if has(row, "messages") {

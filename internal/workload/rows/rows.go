@@ -1,9 +1,12 @@
 package rows
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"tokentape/internal/spec"
 	"tokentape/internal/workload"
@@ -16,7 +19,7 @@ type Source struct {
 	file   *dataset.File
 	w      spec.Workload
 	seed   int64
-	check  func(workload.Item) error
+	o      Options
 	tmpl   template.Template
 	body   *node // of workload.body; nil: none
 	kind   kind
@@ -24,9 +27,22 @@ type Source struct {
 	picked picked
 	times  []int64
 	notes  notes
+
+	dated, counted int64 // times that are dates, and numbers
 }
 
 var _ workload.Timed = (*Source)(nil)
+
+// Options say how a dataset is opened. The zero value is Open's without a check.
+type Options struct {
+	// Check, when not nil, is asked about each item too.
+	Check func(workload.Item) error
+	// Watch is dataset.Options.Watch, of each file.
+	Watch func(what string, done, total int64)
+	// Names are what settings are called where the file was named, when that is not
+	// workload.dataset: {"workload.dataset.path": "prepare.dataset"}. Errors use them.
+	Names map[string]string
+}
 
 // Open opens the dataset of a spec and checks that every row gives an item, so
 // that no bad row is found when requests are already out. check, when not nil,
@@ -38,29 +54,53 @@ var _ workload.Timed = (*Source)(nil)
 // and those that workload.dataset.extra names, become body fields. Notes says
 // how often any of it happened.
 func Open(w spec.Workload, seed int64, check func(workload.Item) error) (*Source, error) {
-	s := &Source{w: w, seed: seed, check: check}
-	var err error
+	return OpenWith(w, seed, Options{Check: check})
+}
+
+// OpenWith is Open with options.
+func OpenWith(w spec.Workload, seed int64, o Options) (*Source, error) {
+	s := &Source{w: w, seed: seed, o: o}
+	if err := s.open(); err != nil {
+		return nil, renamed(err, o.Names)
+	}
+	return s, nil
+}
+
+func (s *Source) open() (err error) {
+	w := s.w
 	if s.tmpl, err = template.Parse(w.Template); err != nil {
-		return nil, err
+		return err
 	}
 	if s.body, err = parseBody(w.Body); err != nil {
-		return nil, err
+		return err
 	}
-	open, layout := dataset.Open, w.Dataset.Format
-	if w.Dataset.OnBadRow == "skip" {
-		open = dataset.OpenLax
-	}
+	layout := w.Dataset.Format
 	if _, named := kinds[layout]; named {
 		layout = dataset.Auto
 	}
-	if s.file, err = open(w.Dataset.Path, layout); err != nil {
-		return nil, err
+	if s.file, err = dataset.OpenWith(w.Dataset.Path, layout, dataset.Options{Lax: w.Dataset.OnBadRow == "skip", Watch: s.o.Watch}); err != nil {
+		return err
 	}
 	if err := s.scan(); err != nil {
 		s.file.Close()
-		return nil, err
+		return err
 	}
-	return s, nil
+	return nil
+}
+
+// renamed puts the names into an issue.
+func renamed(err error, names map[string]string) error {
+	var at spec.Issue
+	if len(names) == 0 || !errors.As(err, &at) {
+		return err
+	}
+	var pairs []string
+	for _, old := range slices.SortedFunc(maps.Keys(names), func(a, b string) int { return cmp.Compare(len(b), len(a)) }) {
+		pairs = append(pairs, old, names[old]) // the longest first
+	}
+	r := strings.NewReplacer(pairs...)
+	at.Field, at.Message, at.Hint = r.Replace(at.Field), r.Replace(at.Message), r.Replace(at.Hint)
+	return at
 }
 
 // Len is the number of items.
@@ -71,6 +111,10 @@ func (s *Source) Info() dataset.Info { return s.file.Info() }
 
 // MeanBytes is the mean size of an item's prompt.
 func (s *Source) MeanBytes() int64 { return s.notes.bytes / s.picked.n }
+
+// Longest are the longest input and output, tokens, that any item itself asks for;
+// 0: none does.
+func (s *Source) Longest() (input, output int64) { return s.notes.input, s.notes.most }
 
 // Close closes the file.
 func (s *Source) Close() error { return s.file.Close() }
@@ -107,6 +151,16 @@ func (s *Source) Item(i int64) (workload.Item, error) {
 	return item, nil
 }
 
+// Where is "path:line" of item i, for messages; the path alone when the row cannot
+// be read again.
+func (s *Source) Where(i int64) string {
+	row, err := s.file.Row(s.picked.row(i))
+	if err != nil {
+		return s.w.Dataset.Path
+	}
+	return fmt.Sprintf("%s:%d", row.Path, row.Line)
+}
+
 // leaves is the error of a row that asks nothing by the custom of its format; it
 // is left out and counted by reason.
 type leaves string
@@ -129,6 +183,9 @@ func (s *Source) scan() error {
 		}
 		if s.kind.item == nil {
 			s.choose(row)
+			if err := s.effect(); err != nil {
+				return err
+			}
 		}
 		n.fields(row, d)
 		if ok, err := s.passes(row); err != nil || !ok {
@@ -187,8 +244,8 @@ func (s *Source) checked(row dataset.Row) (item workload.Item, at stamp, err err
 			return item, at, err
 		}
 	}
-	if s.check != nil {
-		if err := s.check(item); err != nil {
+	if s.o.Check != nil {
+		if err := s.o.Check(item); err != nil {
 			return item, at, row.Issue("", "the row cannot be sent: %v", err)
 		}
 	}

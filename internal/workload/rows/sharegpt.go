@@ -15,7 +15,7 @@ import (
 var sharegpt = kind{
 	what: "ShareGPT conversations",
 	is:   func(row dataset.Row) bool { return has(row, "conversations") },
-	item: shareGPTItem,
+	item: shareGPTItem, fields: []string{"conversations"},
 }
 
 // Reasons for which a conversation is left out.

@@ -7,9 +7,6 @@ import "strings"
 // it; TestWordsAreTokens says which were tried. How long a prompt is to another
 // model, its server's counts say.
 
-// block is the number of tokens that one hash id of a Mooncake trace stands for.
-const block = 512
-
 // words are 256 common ones, so that a byte chooses.
 var words = [256]string(strings.Fields(`
 time year people way day man thing woman life child world school state family student group country problem hand part
@@ -47,14 +44,15 @@ func draw(b *strings.Builder, seed uint64, n int64) {
 	}
 }
 
-// ofBlocks is the prompt of a row with hash ids, whose last block has last tokens.
+// ofBlocks is the prompt of a row with hash ids, each of block tokens but the last,
+// which has last.
 // The text of a block follows from the seed and its id; a shorter block is the
 // beginning of the whole one.
-func ofBlocks(seed int64, ids []int64, last int64) string {
+func ofBlocks(seed int64, ids []int64, block, last int64) string {
 	var b strings.Builder
-	b.Grow(len(ids) * block * 7)
+	b.Grow(int(int64(len(ids)-1)*block+last) * 7)
 	for i, id := range ids {
-		n := int64(block)
+		n := block
 		if i == len(ids)-1 {
 			n = last
 		}

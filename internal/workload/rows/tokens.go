@@ -10,11 +10,13 @@ import (
 
 // tokensKind is a prompt as token ids: a list of whole numbers in the field
 // "prompt", "prompt_token_ids" or "input_ids".
-var tokensKind = kind{item: tokensItem}
+var tokensKind = kind{item: tokensItem, what: "prompts as token ids", fields: idFields}
+
+var idFields = []string{"prompt", "prompt_token_ids", "input_ids"}
 
 // idsOf is the field that holds token ids, "" when none does.
 func (s *Source) idsOf(row dataset.Row) (string, json.RawMessage) {
-	for _, name := range []string{"prompt", "prompt_token_ids", "input_ids"} {
+	for _, name := range idFields {
 		if raw, ok := row.Fields.Get(name); ok {
 			if raw = s.cell(raw); raw[0] == '[' {
 				return name, raw

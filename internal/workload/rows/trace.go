@@ -41,12 +41,15 @@ func (s *Source) stamp(row dataset.Row) (stamp, error) {
 		return stamp{}, row.Issue("every row of a trace says when it was sent; take the row out, or leave it out with workload.dataset.on_bad_row: skip",
 			"the row has no %s", name)
 	}
-	if s.kind.date != nil && raw[0] == '"' {
-		if at, ok := s.kind.date(plain(raw)); ok {
+	// The times of a Parquet table have a type of their own, and come as text.
+	if (s.kind.dates || s.file.Info().Format == "parquet") && raw[0] == '"' {
+		if at, ok := dates(plain(raw)); ok {
+			s.dated++
 			return at, nil
 		}
-		return stamp{}, row.Issue("such as 2023-11-16 18:17:03.9799600", "%s is %s, which is no time", name, short(raw))
+		return stamp{}, row.Issue("such as 2023-11-16 18:17:03.9799600, from 1970 on", "%s is %s, which is no time", name, short(raw))
 	}
+	s.counted++
 	at, why := parseStamp(string(raw))
 	if why != "" {
 		return at, row.Issue("a number that counts from any fixed point", "%s is %s, which is %s", name, short(raw), why)
@@ -93,10 +96,16 @@ var units = map[string]int64{"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}
 // unit is what a time counts, and why it is taken to. fractions: there are some,
 // and the mean time between rows is below one.
 func (s *Source) unit(least stamp, fractions bool) (name, why string, err error) {
-	if s.kind.date != nil && s.w.Dataset.Columns["timestamp"] == "" {
+	u := s.w.Dataset.TimeUnit
+	switch {
+	case s.dated > 0 && s.counted > 0:
+		return "", "", spec.Issue{File: s.w.Dataset.Path, Message: fmt.Sprintf("%d times are dates and %d are numbers", s.dated, s.counted), Hint: "write all of them in one way"}
+	case s.dated > 0 && u != "" && u != "auto":
+		return "", "", spec.Issue{File: s.w.Dataset.Path, Field: "workload.dataset.time_unit", Message: "has no effect: the times are dates", Hint: "remove it"}
+	case s.dated > 0:
 		return "s", "", nil
 	}
-	if u := s.w.Dataset.TimeUnit; u != "" && u != "auto" {
+	if u != "" && u != "auto" {
 		return u, "workload.dataset.time_unit", nil
 	}
 	// Times since 1970, from 2001 to 2100: no trace that counts from its own start
