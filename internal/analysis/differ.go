@@ -23,6 +23,7 @@ type DifferenceRow struct {
 	Unit   string           `json:"unit"`
 	A      *float64         `json:"a"`
 	B      *float64         `json:"b"`
+	Step   *float64         `json:"step"`   // B − A
 	Change *float64         `json:"change"` // B ÷ A − 1
 	Parts  []DifferencePart `json:"parts"`
 }
@@ -75,20 +76,20 @@ func (r *run) rateDifferences(a, b window.Interval, ta, tb *Window) []Difference
 		}
 		ea, eb := m.in(fa)/lengthS(a), m.in(fb)/lengthS(b)
 		row.add(ea-*row.A, a)
-		why := fmt.Sprintf("another interval: %s has %.1f s, %s %.1f s", a.Kind, lengthS(a), b.Kind, lengthS(b))
+		why := fmt.Sprintf("another interval, %.1f s against %.1f s", lengthS(a), lengthS(b))
 		for _, part := range []struct {
-			from, to int64
-			where    string
+			from, to    int64
+			have, where string
 		}{
-			{a.From, min(a.To, b.From), a.Kind + " alone, before " + b.Kind}, {max(a.From, b.To), a.To, a.Kind + " alone, after " + b.Kind},
-			{b.From, min(b.To, a.From), b.Kind + " alone, before " + a.Kind}, {max(b.From, a.To), b.To, b.Kind + " alone, after " + a.Kind},
+			{a.From, min(a.To, b.From), a.Kind, "before"}, {max(a.From, b.To), a.To, a.Kind, "after"},
+			{b.From, min(b.To, a.From), b.Kind, "before"}, {max(b.From, a.To), b.To, b.Kind, "after"},
 		} {
 			if part.to <= part.from {
 				continue
 			}
 			level, _, _, _ := r.flight.Over(part.from, part.to)
 			d := float64(part.to-part.from) / 1e9
-			why += fmt.Sprintf("; %s: %.1f s with %s in flight and %s %s", part.where, d, digits(level), digits(m.in(r.byEvents(part.from, part.to))/d), m.what)
+			why += fmt.Sprintf("; %s alone has %.1f s %s, with %s in flight and %s %s", part.have, d, part.where, digits(level), digits(m.in(r.byEvents(part.from, part.to))/d), m.what)
 		}
 		if a.From != b.From || a.To != b.To {
 			row.Parts = append(row.Parts, DifferencePart{ref(eb - ea), why})
@@ -111,8 +112,11 @@ func lengthS(w window.Interval) float64 { return float64(w.To-w.From) / 1e9 }
 
 func differenceRow(name, unit string, a, b *float64) DifferenceRow {
 	d := DifferenceRow{Metric: name, Unit: unit, A: a, B: b, Parts: []DifferencePart{}}
-	if a != nil && b != nil && *a != 0 {
-		d.Change = ref(*b / *a - 1)
+	if a != nil && b != nil {
+		d.Step = ref(*b - *a)
+		if *a != 0 {
+			d.Change = ref(*b / *a - 1)
+		}
 	}
 	return d
 }

@@ -43,7 +43,7 @@ func texts(missed []shortfall) string {
 // sufficiency warns of windows too small to confirm a steady state.
 func (r *run) sufficiency(w window.Interval, out *Window, o Options) {
 	if missed := shortfalls(out.Requests, float64(w.To-w.From)/1e9, out.Facts.ServiceTimes, o); len(missed) > 0 {
-		out.Warnings = append(out.Warnings, "too small to confirm a steady state, by convention: "+texts(missed))
+		out.Warnings = append(out.Warnings, "too small to confirm a steady state (convention): "+texts(missed))
 	}
 }
 
@@ -139,7 +139,7 @@ func (r *run) windowSufficiency(res *Results, o Options) Check {
 	c.Why = fmt.Sprintf("the %s window holds %s in %.1f s%s", w.Kind, plural(w.Requests, "request"), *w.System.DurationS, serviceTimes(w.Facts.ServiceTimes))
 	if missed := shortfalls(w.Requests, *w.System.DurationS, w.Facts.ServiceTimes, o); len(missed) > 0 {
 		c.Result, c.Value, c.Limit, c.Unit = ResultMiss, ref(missed[0].value), ref(missed[0].limit), missed[0].unit
-		c.Why = fmt.Sprintf("too small to confirm a steady state, by convention: the %s window holds %s", w.Kind, texts(missed))
+		c.Why = fmt.Sprintf("too small to confirm a steady state (convention): the %s window holds %s", w.Kind, texts(missed))
 	}
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tokentape/internal/analysis"
+	"tokentape/internal/analysis/window"
 	"tokentape/internal/report"
 )
 
@@ -24,10 +25,11 @@ func (a *app) reportCommand() *cobra.Command {
 itself. The numbers are the same, byte for byte, on any machine.`,
 		Example: `  tokentape report runs/first-run/2026-11-30T040000Z
   tokentape report runs/first-run/2026-11-30T040000Z --full
-  tokentape report runs/first-run/2026-11-30T040000Z --window stable --format json`,
+  tokentape report runs/first-run/2026-11-30T040000Z --window stable --format json
+  tokentape report runs/first-run/2026-11-30T040000Z --window steady,seconds:10..60`,
 		Args: cobra.ExactArgs(1),
 	}
-	cmd.Flags().StringSliceVar(&windows, "window", nil, "whole, stable, steady; default: those of the spec")
+	cmd.Flags().StringSliceVar(&windows, "window", nil, window.Usage+"; several side by side; default: those of the spec")
 	cmd.Flags().StringVar(&format, "format", "console", "console, json, csv (statistics), requests (csv, one line a request)")
 	cmd.Flags().BoolVar(&full, "full", false, "every table, interval and warning on the console, as in report.txt")
 	cmd.Flags().StringVar(&out, "out", "", "write to this file, which must not exist yet; default: print")
@@ -38,10 +40,8 @@ itself. The numbers are the same, byte for byte, on any machine.`,
 			return usageError(fmt.Sprintf("--format %s: unknown", format), "console, json, csv or requests")
 		}
 		for _, w := range windows {
-			switch w {
-			case "whole", "stable", "steady":
-			default:
-				return usageError(fmt.Sprintf("--window %s: unknown", w), "whole, stable or steady")
+			if err := window.Check(w); err != nil {
+				return usageError("--window: " + err.Error())
 			}
 		}
 		path, err := findTape(args[0])

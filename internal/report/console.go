@@ -42,6 +42,7 @@ func Console(w io.Writer, r *analysis.Results, o Options) error {
 	c.counts()
 	c.load()
 	c.windows()
+	c.differences()
 	c.remarks()
 	c.glossary()
 	_, err := io.WriteString(w, c.b.String())

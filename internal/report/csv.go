@@ -23,9 +23,9 @@ func guard(s string) string {
 }
 
 // stats.csv has one line per window and metric (row "metric"), per window and
-// system value ("system"), and per thing that qualifies them ("fact", which without
-// a window is one of the run, "window",
-// "check", "note").
+// system value ("system"), per step
+// from one window to the next ("difference"), and per thing that qualifies them
+// ("fact", which without a window is one of the run, "window", "check", "note").
 var statsHead = func() []string {
 	h := []string{"row", "window", "from_s", "to_s", "name", "unit", "n", "n_eff", "value", "value_ci95_low", "value_ci95_high", "limit"}
 	for _, s := range statColumns {
@@ -81,6 +81,9 @@ func StatsCSV(w io.Writer, r *analysis.Results) error {
 	for i := range r.Windows {
 		statsWindow(&r.Windows[i], put)
 	}
+	for _, d := range r.Differences {
+		differenceRows(d, put)
+	}
 	for _, k := range r.Verdict.Checks {
 		rec := record{"row": "check", "name": k.Name, "unit": k.Unit, "source": k.Severity, "text": guard(join(": ", k.Result, join("; ", k.Why, k.Do)))}
 		rec.float("value", k.Value)
@@ -95,6 +98,21 @@ func StatsCSV(w io.Writer, r *analysis.Results) error {
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// differenceRows are lines "difference": value is the metric's step from A to B, or what one
+// reason has of it.
+func differenceRows(d analysis.Difference, put func(record)) {
+	for _, row := range d.Rows {
+		rec := record{"row": "difference", "window": d.A + " -> " + d.B, "name": row.Metric, "unit": row.Unit}
+		rec.float("value", row.Step)
+		put(rec)
+		for _, p := range row.Parts {
+			rec := record{"row": "difference", "window": d.A + " -> " + d.B, "name": row.Metric, "unit": row.Unit, "text": guard(p.Why)}
+			rec.float("value", p.Change)
+			put(rec)
+		}
+	}
 }
 
 func statsWindow(w *analysis.Window, put func(record)) {
@@ -112,6 +130,8 @@ func statsWindow(w *analysis.Window, put func(record)) {
 		}
 	}
 	text("why", w.Why)
+	text("from_wall", w.FromWall)
+	text("to_wall", w.ToWall)
 	text("left_out", w.LeftOut)
 	for _, s := range w.Warnings {
 		text("warning", s)

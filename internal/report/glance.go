@@ -234,6 +234,7 @@ func (c *console) reasons() {
 			}
 		}
 	}
+	c.shortDifferences()
 	c.metricWarnings()
 }
 

@@ -154,6 +154,9 @@ func (c *console) window(w *analysis.Window) {
 	if w.LeftOut != "" {
 		c.fact("left out", clean(w.LeftOut))
 	}
+	if w.FromWall != "" {
+		c.fact("wall clock", clean(w.FromWall+" to "+w.ToWall))
+	}
 	if m := c.marks(w.Warnings); m != "" {
 		c.fact("warnings", m)
 	}
