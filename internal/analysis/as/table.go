@@ -7,6 +7,9 @@ type Table struct {
 	Tool  string `json:"tool"`  // as --as names it
 	Title string `json:"title"` // for people: the tool, what of it, the commit whose source was read
 	Rule  string `json:"rule"`  // which requests enter, by which rule, of which version of the tool
+	// Error says why there is no table: what the tool would need, or how it ends on
+	// such a run.
+	Error string `json:"error,omitempty"`
 	// Sections are the tables that the tool prints, in its order.
 	Sections []Section `json:"sections"`
 	// Values are the numbers behind the cells before rounding, in the tool's unit,
