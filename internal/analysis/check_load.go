@@ -104,51 +104,6 @@ func (r *run) outputShort() Check {
 	return c
 }
 
-// inputOffPlan: the server read prompts as long as the model's tokenizer makes
-// them. The value is Σ counted by the server ÷ Σ counted by the tokenizer, over
-// ok requests where both are known. One token of difference is a miss: the count
-// is that of the templated prompt, so nothing explains it but another tokenizer,
-// another template, or a server that cuts prompts.
-func (r *run) inputOffPlan() Check {
-	c := Check{Name: "input_off_plan", Severity: SeverityNote, Result: ResultNone, Unit: "share", Limit: ref(1.0),
-		Do: "is target.tokenizer that of the served model, and does the server's context hold the whole prompt?"}
-	var n, off, got, want int64
-	var worst int64 // the largest difference, with its sign
-	none := true
-	r.okMeasured(func(q *metric.Request) {
-		if q.AskedInput == metric.Absent {
-			return
-		}
-		none = false
-		if q.Input == metric.Absent || q.InputSource == tape.SourceTokenizer {
-			return
-		}
-		n++
-		got, want = got+q.Input, want+q.AskedInput
-		if d := q.Input - q.AskedInput; d != 0 {
-			if off++; max(d, -d) > max(worst, -worst) {
-				worst = d
-			}
-		}
-	})
-	v, ok := share(got, want)
-	switch {
-	case none:
-		c.Why = "no prompt was counted on the client (target.tokenizer): input counts are the server's alone"
-		return c
-	case !ok:
-		c.Why = "the server reported no input count to hold against the tokenizer's"
-		return c
-	}
-	c.Value, c.Result = &v, ResultPass
-	c.Why = fmt.Sprintf("server counted %s of %s input tokens", thousands(got), thousands(want))
-	if off > 0 {
-		c.Result = ResultMiss
-		c.Why += fmt.Sprintf("; %d of %d requests are off, by up to %+d", off, n, worst)
-	}
-	return c
-}
-
 // repeats: no prompt of the measured phase was sent before in this run.
 func (r *run) repeats() Check {
 	c := Check{Name: "repeats", Severity: SeverityNote, Result: ResultPass, Unit: "share", Limit: ref(0),

@@ -23,7 +23,14 @@ func statement(w io.Writer, j *job, pre *probe.Result, dir string) {
 	for _, l := range j.networkLines(pre.Server) {
 		line("", "%s", l)
 	}
-	line("model", "%s%s", pre.Server.Model, engineNote(pre))
+	model := pre.Server.Model
+	if !s.SendsModel() {
+		model = "as each request body says,"
+	}
+	line("model", "%s%s", model, engineNote(pre))
+	if c := pre.Context; c.Tokens > 0 {
+		line("", "holds %d tokens of prompt and answer together (%s)", c.Tokens, c.From)
+	}
 	if m, ok := j.source.(*rows.Mix); ok {
 		for i, p := range m.Parts() {
 			part := s.Workload.Mix[i]
