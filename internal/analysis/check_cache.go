@@ -47,8 +47,8 @@ func (r *run) cacheOffPlan() Check {
 		c.Why = "nothing was expected of the prefix cache: no manifest of a built set, and workload.cache is not zero"
 		return c
 	case n == 0 || input == 0:
-		c.Why = fmt.Sprintf("the server reports no cached tokens to hold against those expected of %s", plural(planned, "request"))
-		c.Do = "switch on cache reporting in the server (SGLang: --enable-cache-report)"
+		c.Why = fmt.Sprintf("the server reported no cached tokens to hold against those expected of %s: it served none and leaves out 0, or does not report them", plural(planned, "request"))
+		c.Do = "switch on cache reporting in the server (SGLang: --enable-cache-report); one hit in the run, such as a prompt that is prepared twice, proves that it is on"
 		return c
 	}
 	share := func(k int64) string { return percent(float64(k) / float64(input)) }

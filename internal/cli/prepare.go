@@ -11,6 +11,7 @@ import (
 
 	"tokentape/internal/client"
 	"tokentape/internal/run"
+	"tokentape/internal/secret"
 	"tokentape/internal/spec"
 	"tokentape/internal/workload"
 	"tokentape/internal/workload/rows"
@@ -92,19 +93,18 @@ func (j *job) prepareOf(own, other *client.Client) run.Prepare {
 	if j.prep.source != nil {
 		p.Source = j.prep.source
 	}
-	if len(j.prep.flush) > 0 {
-		p.Flush = func(ctx context.Context) error {
-			for _, url := range j.prep.flush {
-				c := other
-				if j.isTarget(url) {
-					c = own
-				}
-				if err := flushCache(ctx, c, url, j.headerFor(url)); err != nil {
-					return errors.New(j.mask(err.Error()))
-				}
+	for _, url := range j.prep.flush {
+		p.Flush = append(p.Flush, run.Flush{URL: j.mask(url), Do: func(ctx context.Context) (int, error) {
+			c := other
+			if j.isTarget(url) {
+				c = own
 			}
-			return nil
-		}
+			status, err := j.flushCache(ctx, c, url)
+			if err != nil {
+				err = errors.New(secret.New(j.spec.Secrets()).Line(err.Error(), maxFlushError))
+			}
+			return status, err
+		}})
 	}
 	return p
 }
@@ -112,18 +112,22 @@ func (j *job) prepareOf(own, other *client.Client) run.Prepare {
 // flushTimeout bounds a flush: engines wait for running requests before they do.
 const flushTimeout = 60 * time.Second
 
-func flushCache(ctx context.Context, c *client.Client, url string, header http.Header) error {
+// maxFlushError bounds what is said of a flush that failed, in bytes.
+const maxFlushError = 500
+
+// flushCache gives the status of the answer, 0 without one.
+func (j *job) flushCache(ctx context.Context, c *client.Client, url string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
 	var tr client.Trace
-	resp, err := c.Do(ctx, http.MethodPost, url, header, nil, &tr)
+	resp, err := c.Do(ctx, http.MethodPost, url, j.headerFor(url), nil, &tr)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer resp.Body.Close()
 	if resp.Status/100 != 2 {
-		first, _ := io.ReadAll(io.LimitReader(resp.Body, 200))
-		return fmt.Errorf("POST %s was answered %d %s: %q", url, resp.Status, http.StatusText(resp.Status), first)
+		first, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
+		return resp.Status, fmt.Errorf("POST %s was answered %d %s: %q", url, resp.Status, http.StatusText(resp.Status), secret.New(j.spec.Secrets()).Line(string(first), 200))
 	}
-	return nil
+	return resp.Status, nil
 }

@@ -104,6 +104,7 @@ func (a *app) run(ctx context.Context, j *job, o runOptions) (string, error) {
 	}
 
 	j.notes = append(j.notes, sentBefore(o.out, j.source.Info().SHA256)...)
+	j.expectCache()
 	dir, err := newRunDir(o.out, j.spec.Name, clk.Wall())
 	if err != nil {
 		return "", usageError(err.Error(), "another place: --out DIR")
@@ -221,6 +222,7 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 		defer side.Close()
 		cfg.Prepare = j.prepareOf(c, side)
 	}
+	cfg.Cached = j.cache.of
 	if j.count != nil {
 		cfg.Counter = j.count.tok
 	}
@@ -311,7 +313,7 @@ func (j *job) tapeHeader(pre *probe.Result, clk *clock.Clock) tape.Header {
 		Spec:  j.spec.JSON(),
 		Plan:  tape.PlanRef{SHA256: j.plan.SHA256(), Rows: j.plan.Rows(), Warmup: j.plan.Warmup(), Kind: j.plan.Kind},
 		Data:  tape.DataRef{Path: info.Path, Bytes: info.Bytes, Rows: info.Rows, SHA256: info.SHA256},
-		Parts: parts, Tok: j.count.ref(), Host: hostFacts(), Server: pre.Server, Notes: notes,
+		Parts: parts, Tok: j.count.ref(), Host: hostFacts(), Server: pre.Server, Notes: notes, Cache: j.cache.head,
 	}
 }
 

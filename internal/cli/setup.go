@@ -114,6 +114,7 @@ type job struct {
 	plan    *plan.Plan
 	count   *counting // nil: no target.tokenizer
 	prep    preparation
+	cache   cachePlan
 	notes   []string
 	said    []string // notes for the statement alone: they say nothing about the numbers
 }

@@ -163,6 +163,11 @@ func (e *engine) begin(j *job, s slot, due tape.Opt[int64], ready int64) *tape.R
 		ready = max(ready, due.V)
 	}
 	req.TReady = tape.Some(ready)
+	if e.cfg.Cached != nil && j.row.Turn == 0 && j.row.Phase != tape.PhasePrepare { // what a later turn finds depends on the answers
+		if n, ok := e.cfg.Cached(j.item.Ref); ok {
+			req.Asked.Cached = tape.Some(n)
+		}
+	}
 	e.issued.Add(1)
 	e.inFlight.Add(1)
 	if j.row.Phase == tape.PhaseMeasure {
@@ -254,7 +259,11 @@ func (e *engine) account(req *tape.Request, left int64) {
 		}
 	} else {
 		c.preparation++
+		if req.Phase == tape.PhaseTail {
+			c.tail++
+		}
 		if req.Phase == tape.PhaseWarmup {
+			c.warmup++
 			if req.Outcome.Failed() {
 				c.warmupFailed += 1 + left // the rest of a session fails with it
 			}

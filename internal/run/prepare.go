@@ -16,12 +16,34 @@ import (
 // nothing. All of it has ended when the plan's time begins, and any failure stops
 // the run: the load would meet a cache in another state than was asked for.
 type Prepare struct {
-	Flush       func(context.Context) error // empties the server's cache; nil: it is left as it is
-	Source      workload.Source             // of Rows items, sent from the first on
+	Flush       []Flush         // empty the server's cache, one after the other; none: it is left as it is
+	Source      workload.Source // of Rows items, sent from the first on
 	Rows        int64
 	Servers     int64 // each of which gets every item; 0 is 1
 	Concurrency int64
 	Output      int64 // output tokens of each
+}
+
+// Flush is a POST that empties a server's cache. Do sends it, and gives the status
+// of the answer, 0 where none came; what its error says is masked.
+type Flush struct {
+	URL string // secrets masked
+	Do  func(context.Context) (status int, err error)
+}
+
+// call sends a flush and records it, however it ended.
+func (e *engine) call(f Flush) error {
+	c := &tape.Call{What: tape.CallFlush, Phase: tape.PhasePrepare, Method: "POST", URL: f.URL, T: e.clk.Now()}
+	status, err := f.Do(e.issue)
+	c.TEnd, c.OK = e.clk.Now(), err == nil
+	if status != 0 {
+		c.Status = tape.Some(int64(status))
+	}
+	if err != nil {
+		c.Message = err.Error()
+	}
+	e.rec.put(c)
+	return err
 }
 
 // prepareServer does what Config.Prepare says.
@@ -30,8 +52,8 @@ func (e *engine) prepareServer() {
 	if _, err := pace.New(e.clk).Wait(e.issue, 0); err != nil {
 		return
 	}
-	if p.Flush != nil {
-		if err := p.Flush(e.issue); err != nil {
+	for _, f := range p.Flush {
+		if err := e.call(f); err != nil {
 			e.stop(tape.ReasonPrepare, "prepare.flush: "+err.Error())
 			return
 		}

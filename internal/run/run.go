@@ -27,6 +27,10 @@ type TokenCounter interface {
 // goroutine of its own, since a long prompt takes tens of milliseconds.
 type InputCounter func(workload.Item) (n int64, ok bool)
 
+// CacheExpected is how many tokens of a row's prompt the server's prefix cache is
+// expected to have; not ok when nobody knows. It must be cheap.
+type CacheExpected func(workload.Ref) (n int64, ok bool)
+
 // Sampler writes lines of its own to the tape until ctx is done: client health,
 // server metrics. gauges and emit are safe for concurrent use.
 type Sampler func(ctx context.Context, gauges func() Gauges, emit func(line any))
@@ -56,6 +60,7 @@ type Config struct {
 	Counter  TokenCounter    // optional
 	Inputs   InputCounter    // optional
 	Least    bool            // Inputs counts less than the whole prompt: never in place of the server's count
+	Cached   CacheExpected   // optional
 	Samplers []Sampler       // optional
 	Publish  func(Snapshot)  // optional; called ten times a second
 	Tokens   func() int64    // optional: token events seen so far, for Snapshot
@@ -134,6 +139,7 @@ type counts struct {
 	abandoned      int64
 	failed         map[string]int64
 	preparation    int64
+	warmup, tail   int64 // of these
 	warmupFailed   int64
 	anyOK          bool
 	first          *tape.Request // first that did not end ok
@@ -189,7 +195,7 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 	if cfg.Stop != nil {
 		sideWG.Go(func() { e.watchInterrupts(side) })
 	}
-	if cfg.Prepare.Flush != nil || cfg.Prepare.Rows > 0 {
+	if len(cfg.Prepare.Flush) > 0 || cfg.Prepare.Rows > 0 {
 		e.prepareServer()
 		e.base = e.clk.Now() + lead
 	}
@@ -331,7 +337,7 @@ func (e *engine) finish() *Summary {
 	f := tape.Footer{
 		Type: "footer", Reason: tape.ReasonCompleted,
 		OK: c.ok, Failed: c.failed, Cancelled: c.cancelled, Abandoned: c.abandoned,
-		Preparation: c.preparation, TEnd: e.clk.Now(),
+		Preparation: c.preparation, Warmup: tape.Some(c.warmup), Tail: tape.Some(c.tail), TEnd: e.clk.Now(),
 	}
 	if e.stopped != nil {
 		f.Reason, f.Message = e.stopped.Reason, e.stopped.Message
