@@ -24,19 +24,30 @@ type Options struct {
 // Without Full it is one page: the windows side by side, and one line for all
 // that too few samples leave open.
 func Console(w io.Writer, r *analysis.Results, o Options) error {
-	if err := finite(r); err != nil {
-		return err
-	}
 	width := o.Width
 	if width == 0 {
 		width = 80
 	}
-	c := &console{page: page{width: max(width, 60), color: o.Color}, r: r}
-	if !o.Full {
-		c.short()
-		_, err := io.WriteString(w, c.b.String())
+	return write(w, r, o, page{width: max(width, 60), color: o.Color})
+}
+
+// write lays the report out on an empty page.
+func write(w io.Writer, r *analysis.Results, o Options, p page) error {
+	if err := finite(r); err != nil {
 		return err
 	}
+	c := &console{page: p, r: r}
+	if o.Full {
+		c.full()
+	} else {
+		c.short()
+	}
+	c.as(o.Full)
+	_, err := io.WriteString(w, c.b.String())
+	return err
+}
+
+func (c *console) full() {
 	c.verdict()
 	c.about()
 	c.counts()
@@ -45,8 +56,6 @@ func Console(w io.Writer, r *analysis.Results, o Options) error {
 	c.differences()
 	c.remarks()
 	c.glossary()
-	_, err := io.WriteString(w, c.b.String())
-	return err
 }
 
 type console struct {

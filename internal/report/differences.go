@@ -19,7 +19,7 @@ func (c *console) differences() {
 		for _, row := range d.Rows {
 			c.hang("    ", differenceText(row), plain)
 			for _, p := range row.Parts {
-				c.hang("      "+pad(signed(p.Change), 9, true)+"  ", clean(p.Why), dim)
+				c.hang("      "+pad(withSign(p.Change), 9, true)+"  ", clean(p.Why), dim)
 			}
 		}
 	}
@@ -61,8 +61,8 @@ func differenceLabel(metric string) string {
 	return systemLabel(metric)
 }
 
-// signed is a change with its sign; empty where only the reason is known.
-func signed(v *float64) string {
+// withSign is a change with its sign; empty where only the reason is known.
+func withSign(v *float64) string {
 	switch {
 	case v == nil:
 		return ""

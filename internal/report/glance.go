@@ -95,7 +95,10 @@ func (c *console) latencyRows(ws []*analysis.Window) []sideRow {
 					r.cells = append(r.cells, b)
 				}
 			}
-			rows, label = append(rows, r), ""
+			rows = append(rows, r)
+			if !c.md { // there each row stands for itself
+				label = ""
+			}
 		}
 	}
 	return rows

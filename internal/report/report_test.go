@@ -65,6 +65,8 @@ func TestGolden(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			golden(t, c.name+".txt", text(t, c.of(), consoleOf(Options{})))
 			golden(t, c.name+".full.txt", text(t, c.of(), consoleOf(Options{Full: true})))
+			golden(t, c.name+".md", text(t, c.of(), markdownOf(Options{})))
+			golden(t, c.name+".full.md", text(t, c.of(), markdownOf(Options{Full: true})))
 			golden(t, c.name+".json", text(t, c.of(), JSON))
 			golden(t, c.name+".stats.csv", text(t, c.of(), StatsCSV))
 			golden(t, c.name+".requests.csv", text(t, c.of(), RequestsCSV))
@@ -187,7 +189,8 @@ func TestEveryWarningReachesEveryView(t *testing.T) {
 	if len(planted) < 30 {
 		t.Fatalf("only %d warnings planted; the walk is broken", len(planted))
 	}
-	for name, view := range map[string]func(io.Writer, *analysis.Results) error{"short": consoleOf(Options{}), "full": consoleOf(Options{Full: true}), "json": JSON, "stats.csv": StatsCSV} {
+	for name, view := range map[string]func(io.Writer, *analysis.Results) error{"short": consoleOf(Options{}), "full": consoleOf(Options{Full: true}),
+		"markdown": markdownOf(Options{}), "full markdown": markdownOf(Options{Full: true}), "json": JSON, "stats.csv": StatsCSV} {
 		out := text(t, r, view)
 		for _, s := range planted {
 			if !strings.Contains(out, s) {

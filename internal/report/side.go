@@ -21,6 +21,12 @@ type sideTable struct {
 // their values, or below them where a line would be wider than the page. Columns
 // with intervals beside values begin at the left, others end at the right.
 func (p *page) sideTables(tables []sideTable) {
+	if p.md {
+		for _, t := range tables {
+			p.mdSide(t)
+		}
+		return
+	}
 	below := false
 	label, cols := sideWidths(tables, below)
 	if total(label, cols) > p.width {

@@ -79,11 +79,13 @@ const (
 	yellow style = "33"
 )
 
-// page collects the lines of a console report.
+// page collects the lines of a report, for a terminal or as Markdown.
 type page struct {
 	b     strings.Builder
 	width int
 	color bool
+	md    bool // Markdown
+	last  block
 }
 
 func (p *page) paint(s string, st style) string {
@@ -95,14 +97,26 @@ func (p *page) paint(s string, st style) string {
 
 // line writes one line without its trailing spaces.
 func (p *page) line(s string, st style) {
+	if p.md {
+		p.mdHang("  ", s, st)
+		return
+	}
 	p.b.WriteString(p.paint(strings.TrimRight(s, " "), st))
 	p.b.WriteByte('\n')
 }
 
-func (p *page) blank() { p.b.WriteByte('\n') }
+func (p *page) blank() {
+	if !p.md { // blocks keep themselves apart
+		p.b.WriteByte('\n')
+	}
+}
 
 // heading starts a section.
 func (p *page) heading(s string) {
+	if p.md {
+		p.mdHeading(s)
+		return
+	}
 	p.blank()
 	for _, l := range wrap(s, p.width) {
 		p.line(l, bold)
@@ -111,6 +125,10 @@ func (p *page) heading(s string) {
 
 // hang writes text after a lead, wrapped under itself.
 func (p *page) hang(lead, text string, st style) {
+	if p.md {
+		p.mdHang(lead, text, st)
+		return
+	}
 	indent := columns.StringWidth(lead)
 	for i, l := range wrap(text, p.width-indent) {
 		if i == 0 {
@@ -138,6 +156,10 @@ type row struct {
 }
 
 func (p *page) table(t table) {
+	if p.md {
+		p.mdRemarked(t)
+		return
+	}
 	widths := make([]int, len(t.head))
 	for i, h := range t.head {
 		widths[i] = columns.StringWidth(h)
