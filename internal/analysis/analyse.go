@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tokentape/internal/analysis/as"
 	"tokentape/internal/analysis/window"
 	"tokentape/tape"
 )
@@ -23,10 +24,16 @@ type Options struct {
 	Windows []string
 	// NoCI leaves confidence intervals and effective sample sizes out.
 	NoCI bool
+	// As are other tools under whose definitions the tape is shown too (AsTools).
+	As []string
 	// MinRequests and MinSeconds are the conventions below which a window is called
 	// too small to confirm a steady state; 0: 128 requests, 60 s.
 	MinRequests int64
 	MinSeconds  float64
+	// Expect are conditions beside those of the tape's spec.
+	Expect []string
+	// Power is the power series of the devices, nil: none.
+	Power *Power
 }
 
 // The conventions of window sufficiency.
@@ -51,6 +58,13 @@ func AnalyseFile(path string, o Options) (*Results, error) {
 // Analyse reads src once and turns it into results. The numbers depend on the
 // records alone, not on their order in the tape.
 func Analyse(src Source, o Options) (*Results, error) {
+	if err := CheckAs(o.As); err != nil {
+		return nil, err
+	}
+	var others as.Loader
+	if len(o.As) > 0 {
+		src = tee{src, &others}
+	}
 	r, err := collect(src)
 	if err != nil {
 		return nil, err
@@ -82,6 +96,9 @@ func Analyse(src Source, o Options) (*Results, error) {
 	res.Counts = r.counts()
 	res.Load = r.load()
 	res.Remotes = r.remotes()
+	if res.As, err = asTables(&others, o.As); err != nil {
+		return nil, err
+	}
 	intervals := make([]window.Interval, 0, len(kinds))
 	var members []member
 	for _, k := range kinds {
@@ -100,5 +117,6 @@ func Analyse(src Source, o Options) (*Results, error) {
 	}
 	res.Rows = r.rows(members)
 	res.Verdict = r.verdict(res, o)
+	res.Expect = r.expect(res, o)
 	return res, nil
 }

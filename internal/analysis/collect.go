@@ -46,9 +46,10 @@ type spec struct {
 		Strict  []string `json:"strict"`
 		SLO     slo      `json:"slo"`
 	} `json:"report"`
-	Devices struct {
-		Total int64 `json:"total"`
-	} `json:"devices"`
+	Devices devices  `json:"devices"`
+	Cost    cost     `json:"cost"`
+	Energy  energy   `json:"energy"`
+	Expect  []string `json:"expect"`
 }
 
 // slo are upper limits per request in milliseconds; 0: none.

@@ -26,8 +26,9 @@ func (r *run) about(res *Results) {
 		Engine: h.Server.Engine, Version: h.Server.Version,
 		Dataset: h.Data.Path, DataSHA256: h.Data.SHA256, DataRows: h.Data.Rows, PlanSHA256: h.Plan.SHA256,
 		Tool: strings.TrimSpace("tokentape " + h.Tool.Version), Host: fmt.Sprintf("%s/%s, %d CPUs", h.Host.OS, h.Host.Arch, h.Host.CPUs),
-		Devices: r.spec.Devices.Total, Stop: "incomplete",
+		Devices: r.spec.Devices.Total, Prefill: r.spec.Devices.Prefill, Decode: r.spec.Devices.Decode, Stop: "incomplete",
 	}
+	_, a.Price = r.perHour()
 	if r.footer != nil {
 		a.Stop, a.StopWhy = r.footer.Reason, r.footer.Message
 	}

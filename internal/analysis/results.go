@@ -17,12 +17,14 @@ type Results struct {
 	Load       Load     `json:"load"`
 	Windows    []Window `json:"windows"`
 	// Differences say why each window shows other numbers than the one before it.
-	Differences []Difference `json:"differences,omitempty"`
-	Wave        *Wave        `json:"startup_wave,omitempty"`
-	Notes       []string     `json:"notes,omitempty"`
-	Remotes     []Remote     `json:"remotes,omitempty"` // by address, when the tape names any
-	Calls       []Call       `json:"calls,omitempty"`   // beside the load, such as the flush of a cache
-	About       About        `json:"about"`
+	Differences []Difference  `json:"differences,omitempty"`
+	Wave        *Wave         `json:"startup_wave,omitempty"`
+	Notes       []string      `json:"notes,omitempty"`
+	Expect      []Expectation `json:"expect,omitempty"`  // conditions of the spec, then those asked for beside it
+	Remotes     []Remote      `json:"remotes,omitempty"` // by address, when the tape names any
+	Calls       []Call        `json:"calls,omitempty"`   // beside the load, such as the flush of a cache
+	As          []AsTable     `json:"as,omitempty"`      // under the definitions of other tools, those of Options.As
+	About       About         `json:"about"`
 
 	// Rows are the derived values per request, in plan order; never in
 	// results.json.
@@ -45,7 +47,10 @@ type About struct {
 	Tool       string   `json:"tool"`
 	Host       string   `json:"host"`
 	Devices    int64    `json:"devices,omitempty"`
-	Stop       string   `json:"stop"` // named stop reason, "incomplete" without a footer
+	Prefill    int64    `json:"prefill_devices,omitempty"`
+	Decode     int64    `json:"decode_devices,omitempty"`
+	Price      string   `json:"price,omitempty"` // how the price of an hour is made up
+	Stop       string   `json:"stop"`            // named stop reason, "incomplete" without a footer
 	StopWhy    string   `json:"stop_why,omitempty"`
 	Faults     []string `json:"tape_faults,omitempty"` // torn or skipped lines
 }
@@ -189,12 +194,14 @@ type WindowFacts struct {
 	CachedRatio  *float64 `json:"cached_ratio"`              // Σ cached ÷ Σ input where both are known
 	CachedN      int64    `json:"cached_n"`                  // observed
 	CachedInferN int64    `json:"cached_inferred_n"`         // inferred zeros
-	AcceptLength *float64 `json:"accept_length,omitempty"`   // Σ output tokens ÷ Σ verify steps
-	AcceptLenN   int64    `json:"accept_length_n,omitempty"` // requests where both are known
-	AcceptRate   *float64 `json:"accept_rate,omitempty"`     // Σ accepted ÷ Σ (accepted + rejected) drafts
-	AcceptRateN  int64    `json:"accept_rate_n,omitempty"`
-	GoodShare    *float64 `json:"slo_good_share,omitempty"` // of issued requests of the window
-	GoodPerS     *float64 `json:"slo_good_requests_per_s,omitempty"`
+	// Σ asked.cached ÷ Σ input where both are known: what was planned, not observed.
+	NominalCachedRatio *float64 `json:"nominal_cached_ratio,omitempty"`
+	AcceptLength       *float64 `json:"accept_length,omitempty"`   // Σ output tokens ÷ Σ verify steps
+	AcceptLenN         int64    `json:"accept_length_n,omitempty"` // requests where both are known
+	AcceptRate         *float64 `json:"accept_rate,omitempty"`     // Σ accepted ÷ Σ (accepted + rejected) drafts
+	AcceptRateN        int64    `json:"accept_rate_n,omitempty"`
+	GoodShare          *float64 `json:"slo_good_share,omitempty"` // of issued requests of the window
+	GoodPerS           *float64 `json:"slo_good_requests_per_s,omitempty"`
 }
 
 // Summary is the distribution of one metric. With n = 0 all statistics are null.
@@ -227,6 +234,8 @@ type System struct {
 	ConcurrencyMean    *float64               `json:"concurrency_mean"`
 	ConcurrencyPeak    int64                  `json:"concurrency_peak"`
 	PerDevices         map[string]*float64    `json:"per_devices,omitempty"` // "output_tokens_per_s_per_16_devices"
+	Cost               map[string]*float64    `json:"cost,omitempty"`        // "cost_per_million_output_tokens" …, in the currency of About.Price
+	Energy             map[string]*float64    `json:"energy,omitempty"`      // "joules_per_output_token" …
 	CI                 map[string][2]*float64 `json:"ci,omitempty"`
 	OutputTokensSource string                 `json:"output_tokens_source,omitempty"`
 }

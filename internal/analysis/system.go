@@ -109,11 +109,11 @@ func (r *run) system(w window.Interval, out *Window, o Options) {
 	if f.noOutput > 0 || f.noInput > 0 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("token rates leave out what was not counted: %d of %d requests without output count, %d without input count", f.noOutput, f.n, f.noInput))
 	}
-	r.perDevices(s)
 	r.windowFacts(w, out, span)
 	if w.Kind == window.KindSteady && !o.NoCI {
 		r.rateIntervals(w, out)
 	}
+	r.economy(w, out, o)
 }
 
 // stableConcurrency is AISBench's: Σ(end − start) ÷ duration, at most the cap.
@@ -165,6 +165,7 @@ func (r *run) windowFacts(w window.Interval, out *Window, span float64) {
 	if input > 0 {
 		f.CachedRatio = ref(float64(cached) / float64(input))
 	}
+	f.NominalCachedRatio = r.nominalCached(w.Cohort)
 	if v, ok := drafts.Length(); ok {
 		f.AcceptLength, f.AcceptLenN = &v, drafts.LengthN
 	}
