@@ -22,7 +22,10 @@ func (r *run) tapeComplete() Check {
 	switch {
 	case r.footer == nil:
 		c.Why = "incomplete run: the tape has no footer"
-	case r.footer.Reason != tape.ReasonCompleted && r.footer.Reason != tape.ReasonDuration && r.footer.Reason != tape.ReasonRows:
+	case r.footer.Reason == tape.ReasonImported && len(r.faults) == 0:
+		c.Why = "all that the imported results hold is on the tape; whether they are whole, they do not say"
+		return c
+	case r.footer.Reason != tape.ReasonCompleted && r.footer.Reason != tape.ReasonImported && r.footer.Reason != tape.ReasonDuration && r.footer.Reason != tape.ReasonRows:
 		c.Why = "the run was stopped: " + r.footer.Reason
 	case len(r.faults) == 0:
 		c.Why = "the run ended by itself: " + r.footer.Reason

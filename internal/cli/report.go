@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) reportCommand() *cobra.Command {
-	var windows []string
+	var windows, as []string
 	var format, out string
 	var check, full bool
 	cmd := &cobra.Command{
@@ -26,29 +26,37 @@ itself. The numbers are the same, byte for byte, on any machine.`,
 		Example: `  tokentape report runs/first-run/2026-11-30T040000Z
   tokentape report runs/first-run/2026-11-30T040000Z --full
   tokentape report runs/first-run/2026-11-30T040000Z --window stable --format json
-  tokentape report runs/first-run/2026-11-30T040000Z --window steady,seconds:10..60`,
+  tokentape report runs/first-run/2026-11-30T040000Z --window steady,seconds:10..60
+  tokentape report runs/first-run/2026-11-30T040000Z --as vllm,aisbench`,
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.Flags().StringSliceVar(&windows, "window", nil, window.Usage+"; several side by side; default: those of the spec")
-	cmd.Flags().StringVar(&format, "format", "console", "console, json, csv (statistics), requests (csv, one line a request)")
-	cmd.Flags().BoolVar(&full, "full", false, "every table, interval and warning on the console, as in report.txt")
+	cmd.Flags().StringVar(&format, "format", "console", "console, markdown, json, csv (statistics), requests (csv, one line a request)")
+	cmd.Flags().StringSliceVar(&as, "as", nil, "show the tape under other tools' definitions too: "+strings.Join(analysis.AsTools(), ", "))
+	cmd.Flags().BoolVar(&full, "full", false, "every table, interval and warning (console, markdown), as in report.txt")
 	cmd.Flags().StringVar(&out, "out", "", "write to this file, which must not exist yet; default: print")
 	cmd.Flags().BoolVar(&check, "check", false, "exit as the run did")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		view, ok := views[format]
 		if !ok {
-			return usageError(fmt.Sprintf("--format %s: unknown", format), "console, json, csv or requests")
+			return usageError(fmt.Sprintf("--format %s: unknown", format), "console, markdown, json, csv or requests")
 		}
 		for _, w := range windows {
 			if err := window.Check(w); err != nil {
 				return usageError("--window: " + err.Error())
 			}
 		}
+		if err := analysis.CheckAs(as); err != nil {
+			return usageError("--as: " + err.Error())
+		}
+		if len(as) > 0 && (format == "csv" || format == "requests") {
+			return usageError("--as: "+format+" has no place for other tools' tables", "--format console or json")
+		}
 		path, err := findTape(args[0])
 		if err != nil {
 			return err
 		}
-		res, err := analysis.AnalyseFile(path, analysis.Options{Windows: windows})
+		res, err := analysis.AnalyseFile(path, analysis.Options{Windows: windows, As: as})
 		if err != nil {
 			return usageError(err.Error())
 		}
@@ -67,12 +75,13 @@ type viewFunc func(w *bytes.Buffer, r *analysis.Results, o report.Options) error
 
 var views = map[string]viewFunc{
 	"console":  func(w *bytes.Buffer, r *analysis.Results, o report.Options) error { return report.Console(w, r, o) },
+	"markdown": func(w *bytes.Buffer, r *analysis.Results, o report.Options) error { return report.Markdown(w, r, o) },
 	"json":     func(w *bytes.Buffer, r *analysis.Results, _ report.Options) error { return report.JSON(w, r) },
 	"csv":      func(w *bytes.Buffer, r *analysis.Results, _ report.Options) error { return report.StatsCSV(w, r) },
 	"requests": func(w *bytes.Buffer, r *analysis.Results, _ report.Options) error { return report.RequestsCSV(w, r) },
 }
 
-// emit prints a view, or writes it to a new file.
+// emit makes a view, and prints it or writes it to a new file.
 func (a *app) emit(view viewFunc, res *analysis.Results, out string, full bool) error {
 	o := report.Options{Width: 100}
 	if out == "" {
@@ -83,19 +92,24 @@ func (a *app) emit(view viewFunc, res *analysis.Results, out string, full bool) 
 	if err := view(&b, res, o); err != nil {
 		return &exitError{code: exitInternal, msg: err.Error()}
 	}
+	return a.put(b.Bytes(), out)
+}
+
+// put prints a view, or writes it to a new file.
+func (a *app) put(view []byte, out string) error {
 	if out == "" {
-		if _, err := a.stdout.Write(b.Bytes()); err != nil {
+		if _, err := a.stdout.Write(view); err != nil {
 			return &exitError{code: exitInternal, msg: "writing the report: " + err.Error()}
 		}
 		return nil
 	}
 	err := writeNew(out, func(f *os.File) error {
-		_, err := f.Write(b.Bytes())
+		_, err := f.Write(view)
 		return err
 	})
 	if err != nil {
 		// The numbers are not lost for want of a place to put them.
-		a.stdout.Write(b.Bytes())
+		a.stdout.Write(view)
 		return usageError(err.Error(), "the report went to standard output instead; another place: --out FILE")
 	}
 	return nil

@@ -61,7 +61,7 @@ func (c *console) facts() {
 	}
 	c.heading(clean(join(" · ", c.r.Name, c.r.Run, started, join(": ", orAbsent(a.Stop), a.StopWhy))))
 	key := func(name, text string) { c.hang("  "+pad(name, 10, false), clean(text), plain) }
-	key("server", join(" · ", a.URL, a.API, a.Model, join(" ", a.Engine, a.Version)))
+	key("server", orAbsent(join(" · ", a.URL, a.API, a.Model, join(" ", a.Engine, a.Version))))
 	key("data", fmt.Sprintf("%s, %s %s, %s · plan %s · tape %s", fileName(a.Dataset), count(a.DataRows), plural(a.DataRows, "row"),
 		short(a.DataSHA256), short(a.PlanSHA256), short(c.r.TapeSHA256)))
 

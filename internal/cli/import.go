@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"tokentape/internal/importer/aisbench"
+	"tokentape/tape"
+)
+
+func (a *app) importCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "import",
+		Short: "Make a tape of another tool's results",
+		Long: `import turns what another load tester left into a tape, so that it can be reported
+and compared like a run of our own. What that tool did not record is absent.`,
+	}
+	cmd.AddCommand(a.importAISBenchCommand())
+	return cmd
+}
+
+func (a *app) importAISBenchCommand() *cobra.Command {
+	var out string
+	var o aisbench.Options
+	var stream bool
+	cmd := &cobra.Command{
+		Use:   "aisbench-result DIR",
+		Short: "AISBench's performance results: NAME_details.jsonl and db_data/",
+		Long: `aisbench-result reads the details and the time points of an AISBench performance run.
+DIR is its work folder, performances/ or a model's folder in it, or the details file.
+Its time points go on the tape verbatim, so that report --as aisbench prints what
+AISBench printed, to the last digit.`,
+		Example: `  tokentape import aisbench-result outputs/default/20261101_120000 --cap 90 -o old.jsonl.zst
+  tokentape report old.jsonl.zst --as aisbench`,
+		Args: cobra.ExactArgs(1),
+	}
+	cmd.Flags().StringVarP(&out, "out", "o", "", "the tape to write, which must not exist yet (needed)")
+	cmd.Flags().Int64Var(&o.Cap, "cap", 0, "requests in flight at most, AISBench's batch_size; default: case.json in DIR, then AISBench's own table")
+	cmd.Flags().BoolVar(&stream, "stream", true, "answers were streams; default: case.json in DIR, then true")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if out == "" {
+			return usageError("-o FILE is missing: the tape to write", "for example -o "+tapeName(true))
+		}
+		if o.Cap < 0 {
+			return usageError(fmt.Sprintf("--cap %d: below 0", o.Cap))
+		}
+		if cmd.Flags().Changed("stream") {
+			o.Stream = tape.Some(stream)
+		}
+		o.Writer = tape.Tool{Version: versionNumber, Go: runtime.Version(), VCS: vcs()}
+		var s *aisbench.Summary
+		err := writeNew(out, func(f *os.File) (err error) {
+			w := tape.NewWriter(f, true)
+			if s, err = aisbench.Write(w, args[0], o); err != nil {
+				return err
+			}
+			return w.Close()
+		})
+		if err != nil {
+			return usageError(err.Error())
+		}
+		a.imported(out, s)
+		return nil
+	}
+	return cmd
+}
+
+// imported says what the tape holds and what was supposed or is missing.
+func (a *app) imported(out string, s *aisbench.Summary) {
+	say := func(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) }
+	kind := "streams"
+	if !s.Stream {
+		kind = "answers in one piece"
+	}
+	say("%s: %d requests, %d ok, %s", s.Details, s.Requests, s.OK, kind)
+	if s.StreamSupposed {
+		say("  that they were streams is supposed; if not: --stream=false")
+	}
+	if s.Cap > 0 {
+		say("  cap %d (%s)", s.Cap, s.CapFrom)
+	} else {
+		say("  the cap is not known, so there is no stable window: --cap N, AISBench's batch_size")
+	}
+	if s.Databases > 1 {
+		say("  %d worker databases: AISBench's own order of their requests differs from run to run, here they follow each other", s.Databases)
+	}
+	if s.Uncommitted > 0 {
+		say("  %d successes have no time points (never committed): failed here, as AISBench counts them", s.Uncommitted)
+	}
+	if s.Uncounted > 0 {
+		say("  %d ok requests lack a token count of the server, and AISBench's own tokenizer is not at hand", s.Uncounted)
+	}
+	say("→ tokentape report %s --as aisbench", out)
+}
