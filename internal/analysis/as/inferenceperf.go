@@ -125,7 +125,7 @@ func (m *perfValues) tally(q *Request, out, events int64) {
 }
 
 func (m *perfValues) tables(t *Table, seconds float64) {
-	s := Section{Title: "summary_lifecycle_metrics", Columns: []string{"", "value"}, Rows: [][]string{}}
+	s := Section{Title: "summary_lifecycle_metrics", Columns: []string{"Field", "Value"}, Rows: [][]string{}}
 	value := func(key string, v float64, cell string) {
 		t.set(key, v)
 		s.Rows = append(s.Rows, []string{key, cell})
@@ -152,7 +152,7 @@ func (m *perfValues) tables(t *Table, seconds float64) {
 	value("failures.count", float64(m.failed), fmt.Sprint(m.failed))
 	t.Sections = append(t.Sections, s)
 
-	s = Section{Title: "summaries", Columns: []string{"", "mean", "min", "max"}, Rows: [][]string{}}
+	s = Section{Title: "summaries", Columns: []string{"Field", "mean", "min", "max"}, Rows: [][]string{}}
 	for _, p := range perfPercents {
 		s.Columns = append(s.Columns, perfName(p))
 	}

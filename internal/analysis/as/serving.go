@@ -276,7 +276,7 @@ type rowsOf struct {
 }
 
 func (t *Table) begin(title string) *rowsOf {
-	return &rowsOf{t, Section{Title: title, Rows: [][]string{}}}
+	return &rowsOf{t, Section{Title: title, Columns: []string{"Metric", "Value"}, Rows: [][]string{}}}
 }
 
 // text adds a cell that is kept under no key.

@@ -28,10 +28,10 @@ func sglang(r *Run) (*Table, error) {
 	sum := sumUp(all)
 	t := &Table{
 		Tool: "sglang", Title: "SGLang bench_serving (definitions of commit 6b94d39f1, 2026-08-13)",
-		Rule: "All measured requests that were sent, as backend " + sglangBackend(r) + "; successful is a 200 that can be read. Time runs from the first send to the last end, failures included.",
+		Rule: "All measured requests that were sent, as backend " + SGLangBackend(r) + "; successful is a 200 that can be read. Time runs from the first send to the last end, failures included.",
 	}
 	s := t.begin("Serving Benchmark Result")
-	s.text("Backend:", sglangBackend(r))
+	s.text("Backend:", SGLangBackend(r))
 	s.text("Traffic request rate:", rateText(r.Rate))
 	limit := "not set"
 	if r.Cap > 0 {
@@ -92,7 +92,9 @@ const (
 	sglangChat   = "sglang-oai-chat"
 )
 
-func sglangBackend(r *Run) string {
+// SGLangBackend is the backend of bench_serving that speaks the run's API; the chat
+// one for APIs that it does not know.
+func SGLangBackend(r *Run) string {
 	switch r.API {
 	case "sglang-generate":
 		return sglangNative
@@ -112,7 +114,7 @@ func sglangRecords(r *Run) ([]recorded, error) {
 }
 
 func sglangRecord(r *Run, q *Request) Record {
-	backend := sglangBackend(r)
+	backend := SGLangBackend(r)
 	rec := Record{Start: float64(q.Released.V) / second, Input: q.Asked.Input.Or(q.Tokens.Input.Or(0)), Success: q.answered(), ITL: []float64{}}
 	if backend == sglangText && q.has("e") { // no choices to index
 		rec.Success = false
@@ -229,7 +231,7 @@ func sglangFaults(t *Table, r *Run, all []recorded, sum totals) {
 	t.fault(asked > 0, "It asks for no usage and counts max_tokens as output, whatever came; TPOT divides by that.", many(asked, "answer", "answers")+" of another length")
 	t.fault(blind > 0, "A stream without text, tool calls alone for one, has TTFT 0.00, and that enters the statistics.", many(blind, "answer", "answers"))
 	t.fault(done > 0, "E2E ends with the last event of all, usage and [DONE] too, and TPOT takes that wait in.", many(done, "answer", "answers"))
-	if sglangBackend(r) != sglangNative {
+	if SGLangBackend(r) != sglangNative {
 		bundled := bundles(all)
 		t.fault(bundled > 0, "ITL is one gap an event, whatever the number of tokens in it: it is no time between tokens then, TPOT is. Peak output tokens counts events too.", many(bundled, "answer", "answers"))
 	}

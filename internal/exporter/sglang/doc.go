@@ -1,0 +1,9 @@
+// Package sglang writes a run as a line of the JSONL file that SGLang's
+// bench_serving appends to (--output-file), so that scripts which read such files
+// go on working.
+//
+// In: an as.Run. Out: one JSON object on one line, with that tool's field names, its
+// numbers by its own definitions (package as). It must never compute a number, and
+// never write what was not observed as if it had been: such a field is null or left
+// out (docs/exports.md lists them).
+package sglang
