@@ -5,15 +5,19 @@ package spec
 // header.
 type Spec struct {
 	// Names the run's folder, runs/NAME/; the spec file's own name when left out.
-	Name      string    `json:"name"`
-	Target    Target    `json:"target"`
-	Workload  Workload  `json:"workload"`
-	Load      Load      `json:"load"`
-	Prepare   Prepare   `json:"prepare"`
-	Limits    Limits    `json:"limits"`
-	Record    Record    `json:"record"`
-	Report    Report    `json:"report"`
+	Name     string   `json:"name"`
+	Target   Target   `json:"target"`
+	Workload Workload `json:"workload"`
+	Load     Load     `json:"load"`
+	Prepare  Prepare  `json:"prepare"`
+	Limits   Limits   `json:"limits"`
+	Record   Record   `json:"record"`
+	Report   Report   `json:"report"`
+	// Conditions that the results must meet: [steady.ttft_ms.p95 < 2000, counts.failed == 0], or every request: [finish == length]. One that misses ends the run with exit code 7.
+	Expect    []string  `json:"expect"`
 	Devices   Devices   `json:"devices"`
+	Cost      Cost      `json:"cost"`
+	Energy    Energy    `json:"energy"`
 	Telemetry Telemetry `json:"telemetry"`
 	Seeds     Seeds     `json:"seeds"`
 
@@ -374,6 +378,24 @@ type Devices struct {
 	Prefill int64 `json:"prefill"`
 	// Devices that decode.
 	Decode int64 `json:"decode"`
+}
+
+// Cost is what the devices cost, for cost per token and per request.
+type Cost struct {
+	// Price of one device for an hour; of devices.total of them.
+	PerDeviceHour float64 `json:"per_device_hour"`
+	// Or: price of the whole for an hour.
+	PerHour float64 `json:"per_hour"`
+	// Shown beside the prices, such as USD.
+	Currency string `json:"currency"`
+}
+
+// Energy is what the devices draw, for energy per token and per request.
+type Energy struct {
+	// Power of all devices together, taken as constant.
+	Watts float64 `json:"watts"`
+	// Or: a CSV file of time,watts that something else writes during the run; times with a zone or in Unix seconds. It is read when the run has ended, and kept beside the tape.
+	PowerFile string `json:"power_file"`
 }
 
 // Telemetry says what is sampled beside the requests.

@@ -112,6 +112,8 @@ func (s *Spec) checkFields() []Issue {
 	c.limits()
 	c.report()
 	c.devices()
+	c.economy()
+	c.expect()
 	c.telemetry()
 	for _, f := range []struct {
 		path  string
@@ -378,28 +380,6 @@ func (c *checker) report() {
 		if !(f.value > 0) || math.IsInf(f.value, 0) {
 			c.bad(f.path, "milliseconds above 0; leave it out for no limit", "%v is no limit that could be met", f.value)
 		}
-	}
-}
-
-func (c *checker) devices() {
-	d := c.s.Devices
-	for _, f := range []struct {
-		path  string
-		value int64
-	}{{"devices.prefill", d.Prefill}, {"devices.decode", d.Decode}, {"devices.total", d.Total}} {
-		if f.value < 0 || f.value > maxCount {
-			c.bad(f.path, "a number of devices", "%d is out of range", f.value)
-			return
-		}
-	}
-	sum := d.Prefill + d.Decode
-	switch {
-	case c.s.given("devices") && d == (Devices{}):
-		c.bad("devices", "1 or more, or leave it out", "0 devices cannot divide a rate")
-	case (d.Prefill == 0) != (d.Decode == 0):
-		c.bad("devices", "give both {prefill, decode}, or one plain number", "only one of prefill and decode is given")
-	case sum > 0 && d.Total != sum && !(d.Total == 0 && c.s.from == nil):
-		c.bad("devices", fmt.Sprintf("leave total out; it is %d", sum), "total %d is not prefill %d + decode %d", d.Total, d.Prefill, d.Decode)
 	}
 }
 

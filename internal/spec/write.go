@@ -50,6 +50,7 @@ func (s *Spec) Masked() *Spec {
 	m.Load.Retry.On = slices.Clone(s.Load.Retry.On)
 	m.Report.Windows = slices.Clone(s.Report.Windows)
 	m.Report.Strict = slices.Clone(s.Report.Strict)
+	m.Expect = slices.Clone(s.Expect)
 	m.Telemetry.Metrics = slices.Clone(s.Telemetry.Metrics)
 	for i := range m.Telemetry.Metrics {
 		m.Telemetry.Metrics[i].URL = maskURL(m.Telemetry.Metrics[i].URL)

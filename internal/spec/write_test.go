@@ -230,6 +230,15 @@ func drawSpec(t *rapid.T) *Spec {
 	} else {
 		s.Devices = Devices{Total: d}
 	}
+	if rapid.Bool().Draw(t, "expects") {
+		s.Expect = []string{"steady.ttft_ms.p95 < 2000", `load.loop != "partly open"`, "tokens.output == asked.output"}
+	}
+	if price := rapid.Float64Range(0.01, 1e6).Draw(t, "price"); s.Devices.Total > 0 && rapid.Bool().Draw(t, "each") {
+		s.Cost = Cost{PerDeviceHour: price, Currency: "元"}
+	} else {
+		s.Cost.PerHour = price
+	}
+	s.Energy.Watts = rapid.Float64Range(0.01, 1e6).Draw(t, "watts")
 	if seed := rapid.Int64Range(-1, 99).Draw(t, "seed"); seed >= 0 {
 		s.Seeds.Order = &seed
 	}

@@ -217,7 +217,12 @@ func (p *parser) op(c *Condition) error {
 		}
 	}
 	hint := "one of " + strings.Join(Ops, " ")
-	if strings.HasPrefix(p.text[p.i:], "=") {
+	switch rest := p.text[p.i:]; {
+	case strings.HasPrefix(rest, "=>"):
+		hint = "write >="
+	case strings.HasPrefix(rest, "=<"):
+		hint = "write <="
+	case strings.HasPrefix(rest, "="):
 		hint = "write == to compare"
 	}
 	if p.i == len(p.text) {
