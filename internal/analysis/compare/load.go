@@ -1,0 +1,147 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"tokentape/internal/analysis"
+	"tokentape/tape"
+)
+
+// Input is a side as the user gave it: a path that is shown, and its tapes.
+type Input struct {
+	Path  string
+	Tapes []string
+}
+
+// run is what is kept of one tape: its results, header facts, and, for pairing,
+// values per plan row.
+type run struct {
+	ref     Ref
+	res     *analysis.Results // without rows
+	facts   map[string]string
+	started time.Time
+	ended   time.Time // start + the end of its last window
+	rows    []planRow
+	service map[string]*float64 // of the window that is compared; see system
+}
+
+// planRow is what pairing needs of an ok request of the measured phase.
+type planRow struct {
+	seq, item int64
+	windows   []string
+	values    [len(rowMetrics)]*float64
+}
+
+type side struct {
+	name string
+	path string
+	runs []*run
+}
+
+// load reads the tapes of a side, oldest first. keepRows keeps the values per row.
+func load(name string, in Input, windows []string, keepRows bool) (*side, error) {
+	s := &side{name: name, path: in.Path}
+	for _, path := range in.Tapes {
+		r, err := loadRun(path, windows, keepRows && len(in.Tapes) == 1)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		s.runs = append(s.runs, r)
+	}
+	slices.SortStableFunc(s.runs, func(a, b *run) int { return a.started.Compare(b.started) })
+	return s, nil
+}
+
+func loadRun(path string, windows []string, keepRows bool) (*run, error) {
+	t, err := tape.OpenFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	w := &witness{Reader: t}
+	res, err := analysis.Analyse(w, analysis.Options{Windows: windows})
+	if err != nil {
+		return nil, err
+	}
+	r := &run{
+		ref: Ref{
+			Path: path, Run: res.Run, Started: res.About.Started, TapeSHA256: res.TapeSHA256, Fit: res.Verdict.Fit, Verdict: res.Verdict.Line,
+			Planned: res.Counts.Planned, OK: res.Counts.OK, Failed: res.Counts.Failed,
+		},
+		res: res, facts: factsOf(w.header, w.caps),
+	}
+	if r.started, err = time.Parse(time.RFC3339Nano, res.About.Started); err != nil {
+		r.started = time.Time{} // a foreign tape; order and overlap are then not known
+	}
+	for _, win := range res.Windows {
+		if win.To != nil && !r.started.IsZero() {
+			if end := r.started.Add(time.Duration(*win.To * 1e9)); end.After(r.ended) {
+				r.ended = end
+			}
+		}
+	}
+	if keepRows {
+		for _, row := range res.Rows.All() {
+			if row.Phase != string(tape.PhaseMeasure) || row.Outcome != string(tape.OutcomeOK) {
+				continue
+			}
+			p := planRow{seq: row.Seq, item: row.DatasetRow, windows: row.Windows}
+			for i, m := range rowMetrics {
+				p.values[i] = m.of(&row)
+			}
+			r.rows = append(r.rows, p)
+		}
+	}
+	res.Rows = analysis.Rows{}
+	return r, nil
+}
+
+// witness keeps what stands on a tape beside the requests while analysis reads it.
+type witness struct {
+	*tape.Reader
+	header *tape.Header
+	caps   []*tape.Capabilities
+}
+
+func (w *witness) Next() (tape.Record, error) {
+	rec, err := w.Reader.Next()
+	if err == nil {
+		switch rec := rec.(type) {
+		case *tape.Header:
+			w.header = rec
+		case *tape.Capabilities:
+			w.caps = append(w.caps, rec)
+		}
+	}
+	return rec, err
+}
+
+// factsOf flattens what the header and the capabilities say, by path.
+func factsOf(h *tape.Header, caps []*tape.Capabilities) map[string]string {
+	out := map[string]string{}
+	if h == nil {
+		return out
+	}
+	c := *h
+	c.Run, c.Notes, c.Anchor.Wall, c.Anchor.Machine = "", nil, "", 0
+	flattenJSON(out, "", c)
+	for _, path := range []string{"type", "run", "name", "anchor.wall", "anchor.machine_ns"} {
+		delete(out, path)
+	}
+	for _, k := range caps {
+		flattenJSON(out, "capabilities", k)
+	}
+	delete(out, "capabilities.type")
+	return out
+}
+
+func flattenJSON(out map[string]string, path string, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return // a header that was read can be written
+	}
+	flatten(out, path, b)
+}

@@ -1,0 +1,169 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"tokentape/internal/analysis/stat"
+)
+
+// effect is a shift with what is known of its uncertainty.
+type effect struct {
+	shift  float64
+	lo, hi float64
+	level  float64
+	p      float64
+	method string
+	why    string // by none: why
+	pairs  int64
+}
+
+// level of intervals.
+const level = 0.95
+
+// ofT is the effect of a shift whose ratio to its standard error is Student's.
+func ofT(method string, shift, se, df float64) effect {
+	e := effect{shift: shift, lo: shift, hi: shift, level: level, method: method, p: 1}
+	if se > 0 {
+		h := float64(se * stat.StudentQuantile(1-level, df))
+		e.lo, e.hi = shift-h, shift+h
+		e.p = stat.StudentTail(math.Abs(shift)/se, df)
+	} else if shift != 0 {
+		e.p = 0
+	}
+	return e
+}
+
+// measure compares one metric of two sides. rows are the paired plan rows, nil when
+// nothing can be paired.
+func (c *comparison) measure(n name, a, b *side, rows *pairedRows) Metric {
+	def := n.entry()
+	m := Metric{Name: n.text, Unit: def.Unit, Good: def.Better, Decides: slices.Contains(c.out.On, n.text), Tolerance: c.tolerance(n.text), Method: ByNone}
+	va, ciA := c.collect(n, a)
+	vb, ciB := c.collect(n, b)
+	var e effect
+	ok := len(va) > 0 && len(vb) > 0
+	switch {
+	case !ok:
+		m.A, m.B = values(va, false), values(vb, false)
+		e = effect{method: ByNone, why: "not observed on " + lackingSide(a, b, va, vb)}
+	case len(va) >= fewRuns && len(vb) >= fewRuns:
+		m.A, m.B = values(va, true), values(vb, true)
+		e = byRank(va, vb)
+	case len(va)+len(vb) > 2:
+		m.A, m.B = values(va, false), values(vb, false)
+		shift, se, df, _ := stat.PooledShift(va, vb)
+		e = ofT(ByT, shift, se, df)
+	default:
+		m.A, m.B = values(va, false), values(vb, false)
+		var paired bool
+		if e, paired = rows.effect(n, &m); !paired {
+			e = bySections(n, va[0], vb[0], ciA, ciB)
+		}
+	}
+	m.Method, m.Why, m.Pairs = e.method, e.why, e.pairs
+	if !ok {
+		return m
+	}
+	m.Shift = &e.shift
+	scale := m.scale()
+	if scale > 0 {
+		m.Change = ref(e.shift / scale)
+	}
+	if e.method == ByNone {
+		return m
+	}
+	m.ShiftCI, m.Level, m.P = [2]*float64{ref(e.lo), ref(e.hi)}, &e.level, &e.p
+	if scale > 0 {
+		m.ChangeCI = [2]*float64{ref(e.lo / scale), ref(e.hi / scale)}
+	}
+	return m
+}
+
+// scale is what a shift is measured by: A's value, or 1 for shares, whose own
+// differences are what one speaks of. 0: nothing to measure by.
+func (m *Metric) scale() float64 {
+	if m.Unit == "share" {
+		return 1
+	}
+	return math.Abs(*m.A.Value)
+}
+
+// collect gathers a metric over the runs of a side, with the interval of the only
+// run.
+func (c *comparison) collect(n name, s *side) (vs []float64, ci [2]*float64) {
+	for _, r := range s.runs {
+		v, i := n.value(r, c.window(r, c.kind))
+		if v != nil {
+			vs, ci = append(vs, *v), i
+		}
+	}
+	return vs, ci
+}
+
+func lackingSide(a, b *side, va, vb []float64) string {
+	switch {
+	case len(va) == 0 && len(vb) == 0:
+		return "either side"
+	case len(va) == 0:
+		return a.name
+	}
+	return b.name
+}
+
+// values describe a metric on one side: by the median where ranks decide, else by
+// the mean.
+func values(vs []float64, median bool) Value {
+	v := Value{Runs: len(vs), All: vs}
+	if len(vs) == 0 {
+		v.All = []float64{}
+		return v
+	}
+	mean, _ := stat.Mean(vs)
+	v.Value, v.Min, v.Max = ref(mean), ref(slices.Min(vs)), ref(slices.Max(vs))
+	if sd, ok := stat.SD(vs); ok && mean != 0 {
+		v.Spread = ref(sd / math.Abs(mean))
+	}
+	if median {
+		x, _ := stat.Quantile(slices.Sorted(slices.Values(vs)), 0.5)
+		v.Value = &x
+	}
+	return v
+}
+
+func byRank(a, b []float64) effect {
+	e := effect{method: ByRank, p: stat.RankSum(a, b)}
+	e.shift, e.lo, e.hi, e.level, _ = stat.Shift(a, b, level) // 5 and 5 always have an interval
+	return e
+}
+
+// bySections joins the intervals that each of two runs has by itself.
+func bySections(n name, a, b float64, ciA, ciB [2]*float64) effect {
+	shift := b - a
+	if ciA[1] == nil || ciB[1] == nil {
+		return effect{shift: shift, method: ByNone, why: "one run a side, and too few samples (or none by time) for an interval within it"}
+	}
+	// Lower ends may have been cut at 0, upper ones never are.
+	df := float64(stat.BatchesCentre - 1)
+	if n.stat >= 0 && stats[n.stat].quantile > 500 {
+		df = stat.BatchesTail - 1
+	}
+	t := stat.StudentQuantile(1-level, df)
+	sa, sb := max(0, *ciA[1]-a)/t, max(0, *ciB[1]-b)/t
+	se := math.Hypot(sa, sb)
+	if va, vb := sa*sa, sb*sb; va+vb > 0 { // Welch
+		df = float64((va+vb)*(va+vb)) / (float64(va*va)/df + float64(vb*vb)/df)
+	}
+	return ofT(BySection, shift, se, df)
+}
+
+func ref(v float64) *float64 { return &v }
+
+// plural is "1 run", "2 runs".
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,185 @@
+package compare_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tokentape/internal/analysis/compare"
+	"tokentape/internal/client"
+	"tokentape/internal/clock"
+	"tokentape/internal/dialect"
+	"tokentape/internal/exchange"
+	"tokentape/internal/memnet"
+	"tokentape/internal/plan"
+	"tokentape/internal/run"
+	"tokentape/internal/spec"
+	"tokentape/internal/workload"
+	"tokentape/simserver"
+	"tokentape/tape"
+)
+
+// questions is a source of n distinct prompts.
+type questions int64
+
+func (q questions) Len() int64 { return int64(q) }
+
+func (q questions) Item(i int64) (workload.Item, error) {
+	text := fmt.Sprintf("question %04d: why?", i)
+	return workload.Item{
+		Ref:      workload.Ref{Row: i, Offset: i * 20},
+		Messages: []workload.Message{{Role: "user", Content: text}}, Prompt: text,
+	}, nil
+}
+
+// noise is what differs from one run to the next on a server that nobody changed:
+// relative sd of its decode and prefill speed, and a jitter before each request of
+// the given mean.
+type noise struct {
+	decode, prefill float64
+	jitter          time.Duration
+}
+
+// usual is somewhat more than what a real server shows between runs in a row.
+var usual = noise{decode: 0.005, prefill: 0.02, jitter: time.Millisecond}
+
+// server is a simulated one whose decode steps take slower times as long.
+func server(clk *clock.Clock, r *rand.Rand, n noise, slower float64) (http.Handler, func()) {
+	o := simserver.Defaults()
+	o.Cache = false
+	scale := func(d time.Duration, sd float64) time.Duration {
+		return time.Duration(float64(d) * math.Exp(sd*r.NormFloat64()))
+	}
+	decode := n.decode * r.NormFloat64()
+	o.DecodeBase = time.Duration(float64(10*time.Millisecond) * slower * math.Exp(decode))
+	o.DecodePerSeq = time.Duration(float64(50*time.Microsecond) * slower * math.Exp(decode))
+	o.PrefillFixed = scale(8*time.Millisecond, n.prefill)
+	sim := simserver.NewWithClock(o, clk)
+	jitter := rand.New(rand.NewPCG(r.Uint64(), 1)) // in the order of arrival, which virtual time fixes
+	waits := make(chan time.Duration, 4096)
+	for range cap(waits) {
+		waits <- time.Duration(jitter.ExpFloat64() * float64(n.jitter))
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		time.Sleep(<-waits)
+		sim.ServeHTTP(w, q)
+	}), func() { sim.Close() }
+}
+
+// send makes one run, all of it real but the network and the time, and returns its
+// tape.
+func send(t *testing.T, dir, name string, clk *clock.Clock, h http.Handler, load spec.Load, seed int64) string {
+	t.Helper()
+	l := memnet.Listen()
+	srv := &http.Server{Handler: h}
+	go srv.Serve(l)
+	defer func() {
+		srv.Close()
+		synctest.Wait()
+	}()
+	p, err := plan.MakeOf(load, 32, plan.Data{Rows: 2000}, "", "", spec.Seeds{Run: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := dialect.Get("openai-chat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client.New(client.Config{Clock: clk, Dial: l.Dial, MaxIdle: 1000})
+	defer c.Close()
+	path := filepath.Join(dir, name+".jsonl")
+	w, err := tape.Create(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := tape.Header{
+		Type: "header", Schema: tape.Schema, Run: name, Plan: tape.PlanRef{SHA256: p.SHA256(), Rows: p.Rows(), Kind: p.Kind},
+		Spec: fmt.Appendf(nil, `{"name":%q,"target":{"api_key":"***"},"load":{"requests":%d,"concurrency":%d}}`, name[:1], load.Requests, load.Concurrency),
+	}
+	_, err = run.Run(context.Background(), run.Config{
+		Clock: clk, Plan: p, Source: questions(2000), Tape: w,
+		Exchange: exchange.New(exchange.Config{
+			Client: c, Dialect: d, Clock: clk, URL: "http://sim/v1/chat/completions",
+			Options: dialect.Options{Model: "sim-7b", Stream: true, Sampling: map[string]any{"ignore_eos": true}},
+		}),
+		Header: header, Concurrency: p.Params.Concurrency, Attempts: 1, Drain: 30 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// sides runs two servers in turns, k runs each, and compares them.
+func sides(t *testing.T, seed uint64, k int, n noise, slower float64, load spec.Load) *compare.Comparison {
+	t.Helper()
+	in := record(t, seed, k, n, slower, load)
+	c, err := compare.Compare(in, compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func record(t *testing.T, seed uint64, k int, n noise, slower float64, load spec.Load) []compare.Input {
+	t.Helper()
+	dir := t.TempDir()
+	in := []compare.Input{{Path: "a"}, {Path: "b"}}
+	synctest.Test(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		clk := clock.New()
+		for i := range k {
+			order := []int{0, 1}
+			if i%2 == 1 {
+				order = []int{1, 0}
+			}
+			for _, s := range order {
+				h, end := server(clk, r, n, []float64{1, slower}[s])
+				in[s].Tapes = append(in[s].Tapes, send(t, dir, fmt.Sprintf("%c%d", 'a'+s, i), clk, h, load, 1))
+				end()
+				time.Sleep(time.Second)
+			}
+		}
+	})
+	return in
+}
+
+// TestThreePercent is the promise of this package: a decode speed that differs by
+// 3 % is called, the right way, and equal servers are not called different.
+func TestThreePercent(t *testing.T) {
+	load := spec.Load{Requests: 64, Concurrency: 8}
+	rounds := 5
+	if os.Getenv("TOKENTAPE_COMPARE") != "" {
+		rounds = 100
+	}
+	for _, c := range []struct {
+		slower float64
+		want   string
+	}{{1.03, compare.Worse}, {1 / 1.03, compare.Better}, {1, ""}} {
+		right, verdicts := 0, map[string]int{}
+		n := rounds
+		if c.slower < 1 {
+			n = max(rounds/5, 1) // the mirror image
+		}
+		for i := range n {
+			v := sides(t, uint64(i)+uint64(c.slower*1000)<<8, 5, usual, c.slower, load)
+			verdicts[v.Verdict]++
+			if v.Verdict == c.want || c.want == "" && (v.Verdict == compare.Same || v.Verdict == compare.Undecided) {
+				right++
+			} else {
+				t.Logf("×%.3f, %d: %s", c.slower, i, v.Line)
+			}
+		}
+		t.Logf("decode steps ×%.3f: right in %d of %d: %v", c.slower, right, n, verdicts)
+		if float64(right) < 0.9*float64(n) {
+			t.Errorf("decode steps ×%.3f: right in %d of %d only", c.slower, right, n)
+		}
+	}
+}
