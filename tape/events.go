@@ -88,6 +88,25 @@ func (e Events) Kinds() iter.Seq2[int, byte] {
 	}
 }
 
+// Runs yields the kind and the number of each run of events alike, in order: all
+// of DT, no more. Events that the code does not describe are KindOther. A run may
+// be empty.
+func (e Events) Runs() iter.Seq2[byte, int] {
+	return func(yield func(byte, int) bool) {
+		left := len(e.DT)
+		for letter, n := range runs(e.Kind) {
+			n = min(n, left)
+			left -= n
+			if !yield(letter, n) {
+				return
+			}
+		}
+		if left > 0 {
+			yield(KindOther, left)
+		}
+	}
+}
+
 // Event is one entry of Events, unfolded.
 type Event struct {
 	T      int64 // nanoseconds since the run's epoch

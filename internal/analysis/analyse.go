@@ -2,6 +2,8 @@ package analysis
 
 import (
 	"fmt"
+	"os"
+	"runtime"
 	"slices"
 
 	"tokentape/internal/analysis/as"
@@ -34,6 +36,9 @@ type Options struct {
 	Expect []string
 	// Power is the power series of the devices, nil: none.
 	Power *Power
+
+	// Limits of memory, less in tests; 0: keptBytes, exactGaps.
+	kept, exact int64
 }
 
 // The conventions of window sufficiency.
@@ -43,8 +48,9 @@ const (
 	minServiceTimes    = 10
 )
 
-// AnalyseFile reads the tape at path and turns it into results. Errors: the file
-// cannot be read, is not a tape, or is of a newer major schema. A torn or
+// AnalyseFile reads the tape at path and turns it into results, twice where it
+// has too many events to keep. Errors: the file cannot be read, is not a tape, is
+// of a newer major schema, or changed between the two readings. A torn or
 // incomplete tape is no error: the verdict says so.
 func AnalyseFile(path string, o Options) (*Results, error) {
 	r, err := tape.OpenFile(path)
@@ -52,11 +58,32 @@ func AnalyseFile(path string, o Options) (*Results, error) {
 		return nil, err
 	}
 	defer r.Close()
-	return Analyse(r, o)
+	if i, err := os.Stat(path); err != nil || !i.Mode().IsRegular() { // a pipe is read once
+		return Analyse(r, o)
+	}
+	r.Ahead(runtime.GOMAXPROCS(0))
+	return Analyse(&file{r, path}, o)
 }
 
-// Analyse reads src once and turns it into results. The numbers depend on the
-// records alone, not on their order in the tape.
+// file is a Rereader.
+type file struct {
+	*tape.Reader
+	path string
+}
+
+func (f *file) Again() (Source, func() error, error) {
+	r, err := tape.OpenFile(f.path)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.Ahead(runtime.GOMAXPROCS(0))
+	r.Trust()
+	return r, r.Close, nil
+}
+
+// Analyse reads src and turns it into results: once, or a second time where it is
+// a Rereader with too many events to keep. The numbers depend on the records
+// alone, not on their order in the tape, and on none of this.
 func Analyse(src Source, o Options) (*Results, error) {
 	if err := CheckAs(o.As); err != nil {
 		return nil, err
@@ -65,7 +92,7 @@ func Analyse(src Source, o Options) (*Results, error) {
 	if len(o.As) > 0 {
 		src = tee{src, &others}
 	}
-	r, err := collect(src)
+	r, err := collect(src, o)
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +128,17 @@ func Analyse(src Source, o Options) (*Results, error) {
 	}
 	intervals := make([]window.Interval, 0, len(kinds))
 	var members []member
+	var cohorts [][]int
 	for _, k := range kinds {
 		w := window.Choose(k, r.reqs, r.windowLoad())
-		intervals = append(intervals, w)
+		intervals, cohorts = append(intervals, w), append(cohorts, w.Cohort)
+	}
+	r.look(cohorts, cuts(intervals)) // once for all of them
+	for i, k := range kinds {
+		w := intervals[i]
 		in := make([]bool, len(r.reqs))
-		for _, i := range w.Cohort {
-			in[i] = true
+		for _, q := range w.Cohort {
+			in[q] = true
 		}
 		members = append(members, member{k, in})
 		res.Windows = append(res.Windows, r.table(w, o))
@@ -118,5 +150,8 @@ func Analyse(src Source, o Options) (*Results, error) {
 	res.Rows = r.rows(members)
 	res.Verdict = r.verdict(res, o)
 	res.Expect = r.expect(res, o)
+	if r.later != nil && r.later.err != nil {
+		return nil, r.later.err
+	}
 	return res, nil
 }

@@ -202,7 +202,7 @@ func TestRampAndDrain(t *testing.T) {
 	if w.System.ConcurrencyPeak != 8 || res.Load.ConcurrencyPeak != 8 {
 		t.Errorf("peak = %d, %d, want 8", w.System.ConcurrencyPeak, res.Load.ConcurrencyPeak)
 	}
-	r, err := collect(&records{recs: b10().records()})
+	r, err := collect(&records{recs: b10().records()}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

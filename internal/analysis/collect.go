@@ -80,6 +80,8 @@ type run struct {
 	trended map[string][]string // trends found, by kind of window
 	// proved: the server reports cached tokens, so a missing count is a 0.
 	proved bool
+	exact  int64  // ITL gaps up to which their distribution is exact
+	later  *later // nil: reqs hold their events
 }
 
 // fact is what statistics do not need but counts, rows and checks do.
@@ -98,9 +100,11 @@ type fact struct {
 	remote                 string // address that it went to
 }
 
-// collect makes one pass over the tape.
-func collect(src Source) (*run, error) {
-	r := &run{starts: map[string]float64{}, trended: map[string][]string{}}
+// collect makes one pass over the tape. Token events stay in memory up to a
+// limit, or all of them where src cannot be read again.
+func collect(src Source, o Options) (*run, error) {
+	again, _ := src.(Rereader)
+	r := &run{exact: cmp.Or(o.exact, exactGaps), starts: map[string]float64{}, trended: map[string][]string{}}
 	words := interner{}
 	for {
 		rec, err := src.Next()
@@ -125,6 +129,13 @@ func collect(src Source) (*run, error) {
 			r.caps = append(r.caps, rec)
 		case *tape.Request:
 			r.add(rec, words)
+			if again != nil && r.later == nil && r.arena.Bytes() > cmp.Or(o.kept, keptBytes) {
+				r.later = &later{src: again}
+				r.arena = metric.Arena{Off: true}
+				for i := range r.reqs {
+					r.reqs[i].Drop()
+				}
+			}
 		case *tape.ClientSample:
 			r.samples = append(r.samples, *rec)
 		case *tape.Scrape:
@@ -227,6 +238,12 @@ func (r *run) sort() {
 		x, y := &r.reqs[a], &r.reqs[b]
 		return cmp.Or(cmp.Compare(x.Seq, y.Seq), cmp.Compare(x.Phase, y.Phase), cmp.Compare(x.Released, y.Released))
 	})
+	if r.later != nil {
+		r.later.place = make([]int32, len(order))
+		for to, from := range order {
+			r.later.place[from] = int32(to)
+		}
+	}
 	reqs, facts := make([]metric.Request, len(order)), make([]fact, len(order))
 	for to, from := range order {
 		reqs[to], facts[to] = r.reqs[from], r.facts[from]

@@ -162,7 +162,7 @@ func TestCatalogIsComplete(t *testing.T) {
 		}
 	}
 	for _, name := range catalog.Names(catalog.KindRequest) {
-		r, err := collect(&records{recs: s.records()})
+		r, err := collect(&records{recs: s.records()}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

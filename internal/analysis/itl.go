@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"fmt"
-	"math"
 
 	"tokentape/internal/analysis/metric"
 	"tokentape/internal/analysis/stat"
@@ -16,23 +15,19 @@ const exactGaps = 10_000_000
 // than requests do, so its effective size and its intervals come from contiguous
 // batches of requests: n_eff is the variance of the gaps ÷ the squared standard
 // error of their mean over 20 batches.
-func (r *run) itl(cohort []int, o Options) *Summary { return r.itlUpTo(cohort, o, exactGaps) }
-
-func (r *run) itlUpTo(cohort []int, o Options, exact int64) *Summary {
-	var most int64
-	for _, i := range cohort {
-		most += max(0, r.reqs[i].TokenEvents-1)
-	}
+func (r *run) itl(cohort []int, o Options) *Summary {
+	most := r.gaps(cohort)
 	per := 1.0
 	if len(cohort) > 0 {
 		per = max(1, float64(most)/float64(len(cohort)))
 	}
-	if most > exact {
+	if most > r.exact {
 		h := r.histogram(cohort)
 		s := summary(h.Describe(1e6), per)
-		s.Warnings = append(s.Warnings, fmt.Sprintf("percentiles are from a histogram with at most 0.1 %% error: %s gaps are above the limit of %s; no interval", thousands(h.N()), thousands(exact)))
+		s.Warnings = append(s.Warnings, fmt.Sprintf("percentiles are from a histogram with at most 0.1 %% error: %s gaps are above the limit of %s; no interval", thousands(h.N()), thousands(r.exact)))
 		return s
 	}
+	r.look([][]int{cohort}, nil)
 	xs := make([]float64, 0, most)
 	ends := make([]int, len(cohort)) // of each request's gaps in xs
 	for k, i := range cohort {
@@ -43,8 +38,24 @@ func (r *run) itlUpTo(cohort []int, o Options, exact int64) *Summary {
 	return summary(d, per)
 }
 
+// gaps is the number of gaps that the cohort can have at most: all but the first
+// token event of each request.
+func (r *run) gaps(cohort []int) int64 {
+	var most int64
+	for _, i := range cohort {
+		most += max(0, r.reqs[i].TokenEvents-1)
+	}
+	return most
+}
+
 // histogram takes the cohort's gaps without keeping them.
 func (r *run) histogram(cohort []int) *stat.Histogram {
+	if r.later != nil {
+		if !r.look([][]int{cohort}, nil) {
+			return new(stat.Histogram)
+		}
+		return r.later.pool(cohort).gaps
+	}
 	var h stat.Histogram
 	for _, i := range cohort {
 		r.reqs[i].EachITL(h.Add)
@@ -54,10 +65,8 @@ func (r *run) histogram(cohort []int) *stat.Histogram {
 
 // itlStats are mean and largest gap of one request in milliseconds.
 func itlStats(q *metric.Request) (mean, top *float64) {
-	var n, sum int64
-	most := int64(math.MinInt64)
-	q.EachITL(func(gap int64) { n, sum, most = n+1, sum+gap, max(most, gap) })
-	if n == 0 {
+	n, sum, most, ok := q.ITL()
+	if !ok {
 		return nil, nil
 	}
 	m, t := float64(sum)/float64(n)/1e6, float64(most)/1e6

@@ -44,6 +44,9 @@ func (r *run) wholeRequests(set []int) flow {
 // of the stream.
 func (r *run) byEvents(from, to int64) flow {
 	var f flow
+	if !r.look(nil, []int64{from, to}) {
+		return f
+	}
 	var out stat.Acc
 	for i := range r.reqs {
 		q := &r.reqs[i]

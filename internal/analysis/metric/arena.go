@@ -9,12 +9,16 @@ import (
 // no copy and no slack beyond one block.
 const chunk = 1 << 20
 
-// Arena holds the token events of all requests, some four bytes an event: the
-// gap to the token event before as a varint, and only where a stream has them
-// the choice and the growth of the running count.
+// Arena holds the token events of requests, some four bytes an event: the gap to
+// the token event before as a varint, and only where a stream has them the choice
+// and the growth of the running count.
 type Arena struct {
+	// Off keeps no more events: what is reduced from now on has its scalars alone.
+	Off bool
+
 	blocks [][]byte
 	bytes  int64
+	stream Stream // of the request that is being reduced
 }
 
 // Bytes is the memory that the events take.
@@ -27,64 +31,45 @@ type span struct {
 	counts bool
 }
 
-// writer appends one request's token events.
-type writer struct {
-	a    *Arena
-	s    span
-	from int // start in the current block
-	prev int64
-	buf  [3 * binary.MaxVarintLen64]byte
-}
-
-func (a *Arena) begin(choice, counts bool) *writer {
-	w := &writer{a: a, s: span{choice: choice, counts: counts}}
+// keep stores a stream. Times of one stream never decrease.
+func (a *Arena) keep(s *Stream) span {
+	kept := span{choice: s.Choice != nil, counts: s.Grown != nil}
+	if len(s.T) == 0 {
+		return kept
+	}
+	const most = 3 * binary.MaxVarintLen64
+	var block []byte
 	if n := len(a.blocks); n > 0 {
-		w.from = len(a.blocks[n-1])
+		block = a.blocks[n-1]
 	}
-	return w
-}
-
-// add appends one token event. Times of one stream never decrease.
-func (w *writer) add(t int64, choice int32, tokens int64) {
-	b := binary.AppendVarint(w.buf[:0], t-w.prev)
-	w.prev = t
-	if w.s.choice {
-		b = binary.AppendVarint(b, int64(choice))
+	from := len(block)
+	cut := func() {
+		a.bytes += int64(len(block) - from)
+		if len(block) > from {
+			kept.blocks = append(kept.blocks, block[from:len(block):len(block)])
+		}
+		if n := len(a.blocks); n > 0 {
+			a.blocks[n-1] = block
+		}
 	}
-	if w.s.counts {
-		b = binary.AppendVarint(b, tokens)
+	prev := int64(0)
+	for i, t := range s.T {
+		if cap(block)-len(block) < most {
+			cut()
+			block, from = make([]byte, 0, chunk), 0
+			a.blocks = append(a.blocks, block)
+		}
+		block = binary.AppendVarint(block, t-prev)
+		prev = t
+		if kept.choice {
+			block = binary.AppendVarint(block, int64(s.Choice[i]))
+		}
+		if kept.counts {
+			block = binary.AppendVarint(block, s.Grown[i])
+		}
 	}
-	n := len(w.a.blocks)
-	if n == 0 || len(w.a.blocks[n-1])+len(b) > chunk {
-		w.cut()
-		w.a.blocks = append(w.a.blocks, make([]byte, 0, chunk))
-		w.from = 0
-		n++
-	}
-	w.a.blocks[n-1] = append(w.a.blocks[n-1], b...)
-	w.a.bytes += int64(len(b))
-}
-
-// cut closes the part of the span that lies in the current block.
-func (w *writer) cut() {
-	n := len(w.a.blocks)
-	if n == 0 || len(w.a.blocks[n-1]) == w.from {
-		return
-	}
-	b := w.a.blocks[n-1]
-	w.s.blocks = append(w.s.blocks, b[w.from:len(b):len(b)])
-}
-
-func (w *writer) end() span {
-	w.cut()
-	return w.s
-}
-
-// Token is one token event.
-type Token struct {
-	T      int64
-	Choice int32
-	Tokens int64 // growth of the running count; 0 where the stream has none
+	cut()
+	return kept
 }
 
 // Tokens yields the request's token events in order of arrival.

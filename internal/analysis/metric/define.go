@@ -68,16 +68,10 @@ func (q *Request) Last() (int64, bool) {
 
 // EachITL calls f with every gap between successive token events of one choice,
 // zeros kept: inter-event latency, which is inter-token latency only where each
-// event carries one token.
+// event carries one token. It needs the stored events; ITL does not.
 func (q *Request) EachITL(f func(gap int64)) {
 	if q.Choices > 1 {
-		last := make(map[int32]int64, q.Choices)
-		for e := range q.Tokens() {
-			if t, ok := last[e.Choice]; ok {
-				f(e.T - t)
-			}
-			last[e.Choice] = e.T
-		}
+		gapsOfChoices(q.Tokens(), f)
 		return
 	}
 	prev := Absent
@@ -89,12 +83,13 @@ func (q *Request) EachITL(f func(gap int64)) {
 	}
 }
 
-// MaxITL is the largest ITL gap.
-func (q *Request) MaxITL() (int64, bool) {
-	top := Absent
-	q.EachITL(func(gap int64) { top = max(top, gap) })
-	return top, top != Absent
+// ITL is the number of ITL gaps, their sum and the greatest. Absent without one.
+func (q *Request) ITL() (n, sum, most int64, ok bool) {
+	return q.itlN, q.itlSum, q.itlMax, q.itlN > 0
 }
+
+// MaxITL is the largest ITL gap.
+func (q *Request) MaxITL() (int64, bool) { return q.itlMax, q.itlN > 0 }
 
 // TokensPerEvent is (output tokens − tokens in the first token event) ÷ (token
 // events − 1). Absent with unknown tokens, fewer than 2 token events, or output

@@ -57,14 +57,21 @@ type Request struct {
 	choiceSpan, choiceTokens int64
 	Choices                  int32
 
-	gaps span // in the Arena
+	// Of the token events: number, sum and greatest of the ITL gaps, earliest and
+	// latest time, growth of the running count in all.
+	itlN, itlSum, itlMax int64
+	t0, t1               int64
+	grown                int64
+
+	gaps  span // in the Arena
+	marks []mark
 }
 
 // stamp unwraps a time or count of the tape.
 func stamp(o tape.Opt[int64]) int64 { return o.Or(Absent) }
 
 // Reduce takes what analysis needs of a request and stores its token events in
-// a. It keeps nothing of r but strings.
+// a, unless that is off. It keeps nothing of r but strings.
 func Reduce(r *tape.Request, a *Arena) Request {
 	q := Request{
 		Seq: r.Seq, Phase: r.Phase, OK: r.Outcome == tape.OutcomeOK,
@@ -86,58 +93,72 @@ func Reduce(r *tape.Request, a *Arena) Request {
 	return q
 }
 
-// events walks the stream once.
+// events walks the stream.
 func (q *Request) events(r *tape.Request, a *Arena) {
 	if r.Events.IsZero() || q.WroteFirst == Absent {
 		return
 	}
-	for _, c := range r.Events.Choice {
-		q.Choices = max(q.Choices, min(c, int32(len(r.Events.DT)))+1)
+	q.Choices = choices(r)
+	q.FirstTokens = q.scan(r)
+	s := &a.stream
+	s.Read(r)
+	q.TokenEvents = int64(len(s.T))
+	q.gaps = span{choice: s.Choice != nil, counts: s.Grown != nil}
+	if len(s.T) == 0 {
+		return
 	}
-	counts := len(r.Events.Tok) > 0
-	w := a.begin(q.Choices > 1, counts && q.Choices == 1)
-	var last []running // per choice
-	if q.Choices > 1 {
-		last = make([]running, q.Choices)
+	q.t0, q.t1 = slices.Min(s.T), slices.Max(s.T)
+	for _, n := range s.Grown {
+		q.grown += n
 	}
-	var known, short, gaps int64
-	prev := Absent
-	for _, e := range r.Events.All(q.WroteFirst) {
-		if e.Kind != tape.KindDone {
-			q.LastEvent = e.T
+	gaps := s.Gaps()
+	q.itlN, q.itlMax = int64(len(gaps)), math.MinInt64
+	short := 0
+	for _, gap := range gaps {
+		q.itlSum += gap
+		q.itlMax = max(q.itlMax, gap)
+		if gap < burstGap {
+			short++
 		}
-		if e.Kind == tape.KindReasoning {
-			q.Reasoning = true
-		}
-		if !tape.IsToken(e.Kind) {
-			// A count on a later event without text (usage, finish) says nothing about
-			// when its tokens came; Arena.end gives them to the last token event.
-			continue
-		}
-		delta := int64(0)
-		if e.Tok >= 0 {
-			delta, known = max(0, e.Tok-known), max(known, e.Tok)
-		}
-		if prev == Absent {
-			if counts && q.Choices == 1 && e.Tok >= 0 {
-				q.FirstTokens = e.Tok
-			}
-		} else {
-			gaps++
-			if e.T-prev < burstGap {
+	}
+	if q.Choices > 1 { // a burst is one of the stream, whatever the choice
+		short = 0
+		for i := 1; i < len(s.T); i++ {
+			if s.T[i]-s.T[i-1] < burstGap {
 				short++
 			}
 		}
-		if last != nil {
-			last[min(max(e.Choice, 0), q.Choices-1)].add(e)
-		}
-		w.add(e.T, e.Choice, delta)
-		prev = e.T
-		q.TokenEvents++
+		q.perChoice(r)
 	}
-	q.gaps = w.end()
-	q.Bursty = gaps > 0 && float64(short) > burstShare*float64(gaps)
-	q.perChoice(last)
+	q.Bursty = float64(short) > burstShare*float64(len(s.T)-1)
+	if !a.Off {
+		q.gaps = a.keep(s)
+	}
+}
+
+// scan looks at the events of every kind. It gives the running count of the first
+// token event, Absent where there is none or it cannot be told from other
+// choices.
+func (q *Request) scan(r *tape.Request) (firstTokens int64) {
+	firstTokens = Absent
+	t, i, found := q.WroteFirst, 0, false
+	for kind, n := range r.Events.Runs() {
+		for _, dt := range r.Events.DT[i : i+n] {
+			t += dt
+		}
+		if kind != tape.KindDone && n > 0 {
+			q.LastEvent = t
+		}
+		q.Reasoning = q.Reasoning || kind == tape.KindReasoning && n > 0
+		if n > 0 && !found && tape.IsToken(kind) {
+			found = true
+			if q.Choices == 1 && i < len(r.Events.Tok) && r.Events.Tok[i] >= 0 {
+				firstTokens = r.Events.Tok[i]
+			}
+		}
+		i += n
+	}
+	return firstTokens
 }
 
 // running follows one choice of several.
@@ -157,7 +178,13 @@ func (c *running) add(e tape.Event) {
 
 // perChoice keeps the sums that TPOT over several choices needs, if the running
 // counts are per choice: then, and only then, they add up to the output.
-func (q *Request) perChoice(last []running) {
+func (q *Request) perChoice(r *tape.Request) {
+	last := make([]running, q.Choices)
+	for _, e := range r.Events.All(q.WroteFirst) {
+		if tape.IsToken(e.Kind) {
+			last[min(max(e.Choice, 0), q.Choices-1)].add(e)
+		}
+	}
 	var span, tokens, all int64
 	for _, c := range last {
 		if c.n == 0 {
@@ -170,7 +197,7 @@ func (q *Request) perChoice(last []running) {
 		tokens += c.lastTok - c.firstTok
 		all += c.lastTok
 	}
-	if len(last) > 0 && all == q.Output {
+	if all == q.Output {
 		q.choiceSpan, q.choiceTokens = span, tokens
 	}
 }

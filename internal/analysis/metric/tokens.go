@@ -26,19 +26,12 @@ func (q *Request) TokensIn(from, to int64) (tokens float64, ok bool) {
 	if q.FirstToken != Absent && q.FirstToken > from && last <= to {
 		return all, true
 	}
-	var events, grown, grownIn int64
-	for e := range q.Tokens() {
-		grown += e.Tokens
-		if from < e.T && e.T <= to {
-			events++
-			grownIn += e.Tokens
-		}
-	}
-	if !q.Counted() || grown == 0 {
+	events, grownIn := q.within(from, to)
+	if !q.Counted() || q.grown == 0 {
 		return float64(all*float64(events)) / float64(q.TokenEvents), true
 	}
 	if from < last && last <= to {
-		grownIn += max(0, q.Output-grown)
+		grownIn += max(0, q.Output-q.grown)
 	}
 	return float64(min(grownIn, q.Output)), true
 }

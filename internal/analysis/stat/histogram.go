@@ -25,9 +25,7 @@ type Histogram struct {
 func (h *Histogram) Add(v int64) {
 	v = max(v, 0)
 	i := bin(uint64(v))
-	if i >= len(h.bins) {
-		h.bins = append(h.bins, make([]int64, i+1-len(h.bins)+1<<sub)...)
-	}
+	h.grow(i)
 	h.bins[i]++
 	if h.n == 0 {
 		h.min, h.max = v, v
@@ -37,6 +35,61 @@ func (h *Histogram) Add(v int64) {
 	add128(&h.sum, 0, uint64(v))
 	hi, lo := bits.Mul64(uint64(v), uint64(v))
 	add128(&h.sq, hi, lo)
+}
+
+// AddAll counts each of vs.
+func (h *Histogram) AddAll(vs []int64) {
+	if len(vs) == 0 {
+		return
+	}
+	top, least := int64(0), int64(math.MaxInt64)
+	for _, v := range vs {
+		v = max(v, 0)
+		top, least = max(top, v), min(least, v)
+	}
+	h.grow(bin(uint64(top)))
+	if h.n == 0 {
+		h.min, h.max = least, top
+	}
+	h.min, h.max = min(h.min, least), max(h.max, top)
+	h.n += int64(len(vs))
+	bins, sum, sq := h.bins, h.sum, h.sq // in registers
+	for _, v := range vs {
+		v := uint64(max(v, 0))
+		bins[bin(v)]++
+		var carry uint64
+		sum[0], carry = bits.Add64(sum[0], v, 0)
+		sum[1] += carry
+		hi, lo := bits.Mul64(v, v)
+		sq[0], carry = bits.Add64(sq[0], lo, 0)
+		sq[1], _ = bits.Add64(sq[1], hi, carry)
+	}
+	h.sum, h.sq = sum, sq
+}
+
+// Merge counts all that o counts.
+func (h *Histogram) Merge(o *Histogram) {
+	if o.n == 0 {
+		return
+	}
+	h.grow(len(o.bins) - 1)
+	for i, n := range o.bins {
+		h.bins[i] += n
+	}
+	if h.n == 0 {
+		h.min, h.max = o.min, o.max
+	}
+	h.min, h.max = min(h.min, o.min), max(h.max, o.max)
+	h.n += o.n
+	add128(&h.sum, o.sum[1], o.sum[0])
+	add128(&h.sq, o.sq[1], o.sq[0])
+}
+
+// grow makes room for bin i.
+func (h *Histogram) grow(i int) {
+	if i >= len(h.bins) {
+		h.bins = append(h.bins, make([]int64, i+1-len(h.bins)+1<<sub)...)
+	}
 }
 
 func add128(s *[2]uint64, hi, lo uint64) {
