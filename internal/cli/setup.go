@@ -69,7 +69,8 @@ func (f *specFlags) assignments() ([]spec.Set, error) {
 	for _, kv := range f.sets {
 		path, value, ok := strings.Cut(kv, "=")
 		if !ok {
-			return nil, usageError(fmt.Sprintf("--set %s: there is no =", kv), "write --set load.requests=640")
+			name, _, _ := strings.Cut(kv, ":") // what follows may be a secret
+			return nil, usageError(fmt.Sprintf("--set %s: there is no =", name), "write --set load.requests=640")
 		}
 		sets = append(sets, spec.Set{Path: strings.TrimSpace(path), Value: value, Origin: "--set " + path})
 	}

@@ -106,7 +106,7 @@ func (c *checker) api() {
 	}
 	k := t.Custom
 	if !strings.HasPrefix(k.Path, "/") || strings.ContainsAny(k.Path, " ?#") {
-		c.bad("target.custom.path", "such as /v1/ask; a path begins with /", "%q is no path of an endpoint", clip(k.Path))
+		c.bad("target.custom.path", "such as /v1/ask; a path begins with /", "%q is no path of an endpoint", clip(maskURL(k.Path)))
 	}
 	if len(k.Body) == 0 {
 		c.bad("target.custom.body", `such as {inputs: "{prompt}", max: "{max_tokens}"}`, "there is no body to send")

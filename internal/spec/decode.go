@@ -120,10 +120,10 @@ func (d *decoder) value(n ast.Node, v reflect.Value, path string) {
 		}
 		needed, hint := shapeOf(v, path)
 		if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.String {
-			hint = fmt.Sprintf("write [%s]", clip(sc.text))
+			hint = fmt.Sprintf("write [%s]", clip(d.shown(sc, path)))
 		}
 		if first := keysOf(v.Type()); len(first) > 0 && (first[0] == "path" || first[0] == "url") {
-			hint = fmt.Sprintf("write {%s: %s}", first[0], clip(sc.raw))
+			hint = fmt.Sprintf("write {%s: %s}", first[0], clip(maskURL(sc.raw)))
 		}
 		d.add(d.node(n).issue(path, hint, "%s is needed, not %q", needed, clip(d.shown(sc, path))))
 		return

@@ -143,9 +143,9 @@ var (
 )
 
 // maskLine hides what follows a credential-like key, to the end of the line, and
-// userinfo in URLs. It rather hides too much.
+// userinfo and credential-like parameters of URLs. It rather hides too much.
 func maskLine(line string) string {
-	line = urlUserinfo.ReplaceAllString(line, "${1}***@")
+	line = maskParams(paramInLine, urlUserinfo.ReplaceAllString(line, "${1}***@"))
 	for _, at := range keyed.FindAllStringIndex(line, -1) {
 		key := strings.Trim(line[at[0]:at[1]], `"': `)
 		if looksSecret(key) && !bareName.MatchString(line[at[1]:]) {

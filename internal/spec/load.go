@@ -327,7 +327,7 @@ func (d *decoder) set(set Set) {
 	}
 	node, err := parseValue(set.Value)
 	if err != nil {
-		d.add(at.issue(path, "", "%q is not a YAML value", clip(set.Value)))
+		d.add(at.issue(path, "", "%q is not a YAML value", clip(maskLine(maskURL(set.Value)))))
 		return
 	}
 	if v.Kind() == reflect.Map {
@@ -341,7 +341,7 @@ func (d *decoder) setSampling(at place, path, value string) {
 	keys := strings.Split(strings.TrimPrefix(path, "workload.sampling."), ".")
 	node, err := parseValue(value)
 	if err != nil {
-		d.add(at.issue(path, "", "%q is not a YAML value", clip(value)))
+		d.add(at.issue(path, "", "%q is not a YAML value", clip(maskLine(maskURL(value)))))
 		return
 	}
 	saved := d.origin

@@ -57,7 +57,7 @@ func (d *decoder) readScalar(n ast.Node, path string) (scalar, bool) {
 	}
 	if !utf8.ValidString(text) {
 		sc.failed = true
-		d.add(d.node(n).issue(path, "", "%s fills in bytes that are not UTF-8", clip(sc.raw)))
+		d.add(d.node(n).issue(path, "", "%s fills in bytes that are not UTF-8", clip(maskURL(sc.raw))))
 	}
 	sc.text, sc.variable = text, used
 	return sc, true

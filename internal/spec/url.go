@@ -116,11 +116,11 @@ func parseUnix(raw string) (origin, prefix string, err error) {
 		prefix = path
 	}
 	if socket = strings.TrimSuffix(socket, ":"); socket == "" || socket == "/" {
-		return "", "", fmt.Errorf("%s: no socket%s", raw, use)
+		return "", "", fmt.Errorf("%s: no socket%s", maskURL(raw), use)
 	}
 	u := url.URL{Scheme: "unix", Path: socket}
 	if strings.ContainsAny(rest, "?#") {
-		return "", "", fmt.Errorf("%s: no ? or # can follow a socket; leave it out", raw)
+		return "", "", fmt.Errorf("%s: no ? or # can follow a socket; leave it out", maskURL(raw))
 	}
 	return u.String() + ":", "/" + prefix, nil
 }
@@ -280,19 +280,6 @@ func cleanPath(p string) string {
 		return ""
 	}
 	return p
-}
-
-// maskURL hides userinfo, also in what is not a URL.
-func maskURL(raw string) string {
-	at := strings.LastIndexByte(raw, '@')
-	if at < 0 {
-		return raw
-	}
-	from := 0
-	if i := strings.Index(raw, "://"); i >= 0 && i < at {
-		from = i + 3
-	}
-	return raw[:from] + "***" + raw[at:]
 }
 
 // splitUserinfo takes user and password out of a URL and gives them as the value

@@ -108,6 +108,7 @@ func (s *Spec) checkFields() []Issue {
 	c.load()
 	c.schedule()
 	c.prepare()
+	c.masks()
 	c.retry()
 	c.limits()
 	c.report()

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/url"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -15,7 +14,8 @@ import (
 )
 
 // Masked is a deep copy in which every secret is "***": the API key, headers
-// whose name looks like a credential, and userinfo in URLs.
+// whose name looks like a credential, and in URLs userinfo and the values of such
+// parameters.
 func (s *Spec) Masked() *Spec {
 	m := *s
 	m.from = maps.Clone(s.from)
@@ -26,13 +26,7 @@ func (s *Spec) Masked() *Spec {
 	if m.Target.APIKey != "" {
 		m.Target.APIKey = mask
 	}
-	m.Target.URL = maskURL(s.Target.URL)
-	m.Prepare.Flush = maskURL(s.Prepare.Flush)
-	m.Target.Proxy = maskURL(s.Target.Proxy)
 	m.Target.URLs = slices.Clone(s.Target.URLs)
-	for i, raw := range m.Target.URLs {
-		m.Target.URLs[i] = maskURL(raw)
-	}
 	m.Target.Headers = maps.Clone(s.Target.Headers)
 	for name := range m.Target.Headers {
 		if looksSecret(name) {
@@ -52,8 +46,8 @@ func (s *Spec) Masked() *Spec {
 	m.Report.Strict = slices.Clone(s.Report.Strict)
 	m.Expect = slices.Clone(s.Expect)
 	m.Telemetry.Metrics = slices.Clone(s.Telemetry.Metrics)
-	for i := range m.Telemetry.Metrics {
-		m.Telemetry.Metrics[i].URL = maskURL(m.Telemetry.Metrics[i].URL)
+	for _, f := range m.urls() {
+		*f.value = maskURL(*f.value)
 	}
 	m.Seeds.Arrivals, m.Seeds.Order = cloneInt(s.Seeds.Arrivals), cloneInt(s.Seeds.Order)
 	m.Seeds.Retry, m.Seeds.Abandon = cloneInt(s.Seeds.Retry), cloneInt(s.Seeds.Abandon)
@@ -111,29 +105,8 @@ func (s *Spec) Secrets() []string {
 			}
 		}
 	}
-	urls := append([]string{s.Target.URL, s.Target.Proxy, s.Prepare.Flush}, s.Target.URLs...)
-	for _, m := range s.Telemetry.Metrics {
-		urls = append(urls, m.URL)
-	}
-	for _, raw := range urls {
-		at := strings.LastIndexByte(raw, '@')
-		if at < 0 {
-			continue
-		}
-		info := raw[:at]
-		if i := strings.Index(info, "://"); i >= 0 {
-			info = info[i+3:]
-		}
-		add(info)
-		if _, pass, ok := strings.Cut(info, ":"); ok {
-			add(pass)
-			if plain, err := url.PathUnescape(pass); err == nil {
-				add(plain)
-			}
-		}
-		if _, auth, ok := splitUserinfo(raw); ok {
-			add(strings.TrimPrefix(auth, "Basic "))
-		}
+	for _, f := range s.urls() {
+		urlSecrets(*f.value, add)
 	}
 	slices.SortFunc(out, func(a, b string) int {
 		if len(a) != len(b) {
