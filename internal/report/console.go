@@ -49,6 +49,7 @@ func write(w io.Writer, r *analysis.Results, o Options, p page) error {
 
 func (c *console) full() {
 	c.verdict()
+	c.expected()
 	c.about()
 	c.counts()
 	c.load()
@@ -176,9 +177,7 @@ func (c *console) about() {
 	c.fact("dataset", clean(join(" · ", a.Dataset, count(a.DataRows)+" "+plural(a.DataRows, "row"), "sha256 "+short(a.DataSHA256))))
 	c.fact("plan", "sha256 "+short(a.PlanSHA256))
 	c.fact("tape", "sha256 "+short(c.r.TapeSHA256))
-	if a.Devices > 0 {
-		c.fact("devices", count(a.Devices))
-	}
+	c.devices()
 	c.fact("client", clean(join(" · ", a.Host, a.Tool)))
 	c.fact("stopped", clean(join(": ", orAbsent(a.Stop), a.StopWhy)))
 }

@@ -90,6 +90,7 @@ func StatsCSV(w io.Writer, r *analysis.Results) error {
 		rec.float("limit", k.Limit)
 		put(rec)
 	}
+	expectRecords(r.Expect, put)
 	for _, t := range r.Notes {
 		put(record{"row": "note", "name": "note", "text": guard(t)})
 	}
@@ -174,8 +175,8 @@ func statsWindow(w *analysis.Window, put func(record)) {
 		peak["value"] = strconv.FormatInt(w.System.ConcurrencyPeak, 10)
 	}
 	put(peak)
-	for _, name := range slices.Sorted(maps.Keys(w.System.PerDevices)) {
-		system(name, "", w.System.PerDevices[name])
+	for _, name := range economy([]analysis.Window{*w}) {
+		system(name, "", economyValue(w, name))
 	}
 	f := w.Facts
 	of := map[string]int64{"cached_ratio": f.CachedN + f.CachedInferN, "accept_length": f.AcceptLenN, "accept_rate": f.AcceptRateN}
@@ -184,7 +185,7 @@ func statsWindow(w *analysis.Window, put func(record)) {
 		v    *float64
 	}{
 		{"median_service_times", f.ServiceTimes}, {"inflight_mean", f.InFlightMean}, {"inflight_sd", f.InFlightSD},
-		{"to_last_token_s", f.ToLastTokenS}, {"cached_ratio", f.CachedRatio},
+		{"to_last_token_s", f.ToLastTokenS}, {"cached_ratio", f.CachedRatio}, {"nominal_cached_ratio", f.NominalCachedRatio},
 		{"accept_length", f.AcceptLength}, {"accept_rate", f.AcceptRate},
 		{"slo_good_share", f.GoodShare}, {"slo_good_requests_per_s", f.GoodPerS},
 	} {

@@ -161,8 +161,10 @@ func (c *console) serviceRows(ws []*analysis.Window) []sideRow {
 	for _, name := range systemRates {
 		rate(systemLabel(name), name, func(w *analysis.Window) *float64 { return *systemValue(&w.System, name) })
 	}
-	for _, name := range perDevice(c.r.Windows) {
-		rate(deviceLabel(name), name, func(w *analysis.Window) *float64 { return w.System.PerDevices[name] })
+	for _, name := range economy(c.r.Windows) {
+		if atAGlance(name) {
+			rate(deviceLabel(name), name, func(w *analysis.Window) *float64 { return economyValue(w, name) })
+		}
 	}
 	add("concurrency / peak", func(w *analysis.Window) beside {
 		return beside{value(w.System.ConcurrencyMean), join(" ", "/ "+count(w.System.ConcurrencyPeak), parens(brief(w.System.CI["concurrency_mean"])))}
@@ -198,17 +200,6 @@ func percent(share *float64) *float64 {
 	}
 	v := *share * 100
 	return &v
-}
-
-// deviceLabel is systemLabel without the words that a definition below repeats:
-// output_tokens_per_s_per_16_devices is "output tok/s ÷ 16".
-func deviceLabel(name string) string {
-	rate, ok := strings.CutSuffix(name, "_devices")
-	i := strings.LastIndex(rate, "_per_")
-	if !ok || i < 0 {
-		return systemLabel(name)
-	}
-	return systemLabel(rate[:i]) + " ÷ " + rate[i+len("_per_"):]
 }
 
 // reasons say how each window was chosen, what it left out and what to beware of.

@@ -17,6 +17,7 @@ func (c *console) short() {
 		c.hang("  "+word+"  ", clean(join(" → ", join(": ", k.Name, k.Why), k.Do)), st)
 	}
 	c.judged()
+	c.expected()
 	c.facts()
 	c.tables()
 	c.reasons()
@@ -184,9 +185,7 @@ func (c *console) definitions() {
 	if len(sources) > 0 {
 		defs = append(defs, [2]string{"tok/s", "output tokens counted by: " + clean(strings.Join(sources, ", "))})
 	}
-	if n := c.r.About.Devices; n > 0 && len(perDevice(c.r.Windows)) > 0 {
-		defs = append(defs, [2]string{"÷ " + count(n), "for each of the " + count(n) + " devices"})
-	}
+	defs = append(defs, c.economyTerms()...)
 	if c.intervals {
 		defs = append(defs, [2]string{"(a–b)", "95 % interval, by sectioning in order of due time"})
 	}

@@ -69,8 +69,8 @@ func (c *console) systemTable() table {
 		}
 		return count(w.System.ConcurrencyPeak)
 	})
-	for _, name := range perDevice(ws) {
-		add(systemLabel(name), func(w *analysis.Window) string { return cell(w.System.PerDevices[name]) })
+	for _, name := range economy(ws) {
+		add(systemLabel(name), func(w *analysis.Window) string { return cell(economyValue(w, name)) })
 		ci(name)
 	}
 	add("in flight, mean ± sd", func(w *analysis.Window) string {
@@ -241,17 +241,6 @@ func metricNames(w *analysis.Window) []string {
 		add(name)
 	}
 	return names
-}
-
-// perDevice are the names of the rows divided by devices.
-func perDevice(ws []analysis.Window) []string {
-	all := map[string]bool{}
-	for _, w := range ws {
-		for k := range w.System.PerDevices {
-			all[k] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(all))
 }
 
 // systemRates are the rates that every window has, by their name in results.json.
