@@ -27,19 +27,24 @@ itself. The numbers are the same, byte for byte, on any machine.`,
   tokentape report runs/first-run/2026-11-30T040000Z --full
   tokentape report runs/first-run/2026-11-30T040000Z --window stable --format json
   tokentape report runs/first-run/2026-11-30T040000Z --window steady,seconds:10..60
-  tokentape report runs/first-run/2026-11-30T040000Z --as vllm,aisbench`,
+  tokentape report runs/first-run/2026-11-30T040000Z --as vllm,aisbench
+  tokentape report runs/first-run/2026-11-30T040000Z --format vllm --full --out result.json`,
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.Flags().StringSliceVar(&windows, "window", nil, window.Usage+"; several side by side; default: those of the spec")
-	cmd.Flags().StringVar(&format, "format", "console", "console, markdown, json, csv (statistics), requests (csv, one line a request)")
+	cmd.Flags().StringVar(&format, "format", "console", "console, markdown, json, csv (statistics), requests (csv, one line a request); vllm, sglang: the result file of that tool's client")
 	cmd.Flags().StringSliceVar(&as, "as", nil, "show the tape under other tools' definitions too: "+strings.Join(analysis.AsTools(), ", "))
-	cmd.Flags().BoolVar(&full, "full", false, "every table, interval and warning (console, markdown), as in report.txt")
+	cmd.Flags().BoolVar(&full, "full", false, "every table, interval and warning (console, markdown), as in report.txt; the lists of one value a request (vllm, sglang)")
 	cmd.Flags().StringVar(&out, "out", "", "write to this file, which must not exist yet; default: print")
 	cmd.Flags().BoolVar(&check, "check", false, "exit as the run did")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		view, ok := views[format]
-		if !ok {
-			return usageError(fmt.Sprintf("--format %s: unknown", format), "console, markdown, json, csv or requests")
+		_, exported := exports[format]
+		if !ok && !exported {
+			return usageError(fmt.Sprintf("--format %s: unknown", format), "console, markdown, json, csv, requests, vllm or sglang")
+		}
+		if exported && (len(windows) > 0 || len(as) > 0) {
+			return usageError("--format "+format+": the file of another tool, which knows neither windows nor other tools", "leave --window and --as out")
 		}
 		for _, w := range windows {
 			if err := window.Check(w); err != nil {
@@ -60,7 +65,12 @@ itself. The numbers are the same, byte for byte, on any machine.`,
 		if err != nil {
 			return usageError(err.Error())
 		}
-		if err := a.emit(view, res, out, full); err != nil {
+		if exported {
+			err = a.export(format, path, out, full)
+		} else {
+			err = a.emit(view, res, out, full)
+		}
+		if err != nil {
 			return err
 		}
 		if check {
