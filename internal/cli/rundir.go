@@ -50,6 +50,18 @@ func newRunDir(out, name string, now time.Time) (*runDir, error) {
 	return nil, fmt.Errorf("%s: a thousand runs began in the same second", parent)
 }
 
+// folder is where the run goes.
+func (o runOptions) folder(name string, now time.Time) (*runDir, error) {
+	if o.dir == "" {
+		return newRunDir(o.out, name, now)
+	}
+	if err := os.Mkdir(o.dir, 0o755); err != nil {
+		return nil, fmt.Errorf("cannot make the folder for the run: %w", err)
+	}
+	d := &runDir{o.dir}
+	return d, d.checkFree()
+}
+
 func (d *runDir) checkFree() error {
 	var st unix.Statfs_t
 	if err := unix.Statfs(d.path, &st); err != nil {
