@@ -9,15 +9,12 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
-	"tokentape/internal/clock"
 	"tokentape/internal/spec"
-	"tokentape/internal/workload"
-	"tokentape/internal/workload/dataset"
 	"tokentape/internal/workload/rows"
 	"tokentape/internal/workload/synth"
 )
@@ -39,6 +36,7 @@ type rowFlags struct {
 	workload        spec.Workload
 	seed            int64
 	tokenizer, chat string
+	spec            bool // a spec says how
 }
 
 func (f *rowFlags) register(cmd *cobra.Command) {
@@ -65,48 +63,63 @@ func (f *rowFlags) registerTokenizer(cmd *cobra.Command) {
 // set is an open file of rows.
 type set struct {
 	*rows.Source
-	path  string
-	lines *dataset.File // opened when a line is asked for
+}
+
+// argument is what settings are called when the file is the command's argument.
+var argument = map[string]string{
+	"with --dataset or workload.dataset.path": "as FILE",
+	"workload.dataset.path":                   "FILE",
+	"workload.dataset.format":                 "--format",
+	"workload.template":                       "--template",
+	"workload.system":                         "--system",
 }
 
 // open reads a file as run would.
-func (f *rowFlags) open(path string) (*set, error) {
+func (f *rowFlags) open(path string, show *loading) (*set, error) {
 	f.workload.Dataset.Path = path
-	s, err := rows.Open(f.workload, f.seed, nil)
+	o := rows.Options{Watch: show.file()}
+	if !f.spec {
+		o.Names = argument
+	}
+	s, err := rows.OpenWith(f.workload, f.seed, o)
 	if err != nil {
+		show.done()
 		return nil, usageError(err.Error())
 	}
-	return &set{Source: s, path: path}, nil
+	return &set{s}, nil
 }
 
-func (s *set) close() {
-	s.Close()
-	if s.lines != nil {
-		s.lines.Close()
-	}
-}
+func (s *set) close() { s.Close() }
 
 func (s *set) data() synth.Data {
 	i := s.Info()
 	return synth.Data{File: i.Path, Bytes: i.Bytes, Rows: int(s.Len()), SHA256: i.SHA256}
 }
 
-// line is the line on which item i begins, 0 when it cannot be read again.
-func (s *set) line(i int) int {
-	item, err := s.Item(int64(i))
-	if err != nil {
-		return 0
-	}
-	if s.lines == nil {
-		if s.lines, err = dataset.Open(s.path, s.Info().Format); err != nil {
-			return 0
+// line is the line on which item i begins.
+func (s *set) line(i int) string {
+	at := s.Where(int64(i))
+	return at[strings.LastIndexByte(at, ':')+1:]
+}
+
+// check refuses what a spec with the same settings would be refused for.
+func (f *rowFlags) check() error {
+	s := spec.Default()
+	s.Workload = f.workload
+	var errs []string
+	for _, i := range s.Validate() {
+		if !i.Warning {
+			errs = append(errs, i.Format())
 		}
 	}
-	row, err := s.lines.Row(item.Ref.Row)
-	if err != nil {
-		return 0
+	if len(errs) == 0 {
+		return nil
 	}
-	return row.Line
+	var pairs []string
+	for _, old := range sortedKeys(argument) {
+		pairs = append(pairs, old, argument[old])
+	}
+	return usageError(strings.NewReplacer(pairs...).Replace(strings.Join(errs, "\n")))
 }
 
 func (a *app) inspectCommand() *cobra.Command {
@@ -149,14 +162,22 @@ func (a *app) inspectCommand() *cobra.Command {
 		} else if cmd.Flags().Changed("page-size") || cmd.Flags().Changed("cache-tokens") || cmd.Flags().Changed("chat-template") {
 			return usageError("--page-size, --cache-tokens and --chat-template have no effect without --tokenizer", "add --tokenizer with the model's folder")
 		}
-		file, err := f.open(args[0])
+		if specFile == "" {
+			if err := f.check(); err != nil {
+				return err
+			}
+		}
+		show := a.loading()
+		defer show.done()
+		file, err := f.open(args[0], show)
 		if err != nil {
 			return err
 		}
 		defer file.close()
 		ctx, stop := interruptible(cmd)
 		defer stop()
-		x, err := synth.Inspect(ctx, file, tok, o, a.progress("inspected"))
+		x, err := synth.Inspect(ctx, file, tok, o, show.of("inspecting"))
+		show.done()
 		if err != nil {
 			return datasetError(ctx, err)
 		}
@@ -197,30 +218,6 @@ func writeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// progress says on stderr how far it is, when it takes more than a second.
-func (a *app) progress(what string) func(done, total int) {
-	clk := clock.New()
-	every, end, terminal := int64(5e9), "\n", false
-	if f, ok := a.stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		every, end, terminal = 2e8, "", true
-	}
-	next, said := int64(1e9), false
-	return func(done, total int) {
-		now := clk.Now()
-		if done == total && said && terminal {
-			fmt.Fprint(a.stderr, "\r\x1b[K")
-		}
-		if done == total || now < next {
-			return
-		}
-		if terminal {
-			fmt.Fprint(a.stderr, "\r")
-		}
-		fmt.Fprintf(a.stderr, "%s %d of %d rows, about %d s left%s", what, done, total, int64(float64(now)/float64(done)*float64(total-done)/1e9), end)
-		next, said = now+every, true
-	}
-}
-
 func writeInspection(w io.Writer, x *synth.Inspection, file *set) {
 	fmt.Fprintf(w, "%s\n  %d rows, %d bytes, sha256 %s\n", x.Data.File, x.Data.Rows, x.Data.Bytes, x.Data.SHA256)
 	fmt.Fprintf(w, "\n  %-18s %10s %10s %10s %10s %10s %10s\n", "of a row", "mean", "min", "p50", "p90", "p99", "max")
@@ -244,7 +241,7 @@ func writeInspection(w io.Writer, x *synth.Inspection, file *set) {
 		fmt.Fprintf(w, "\n  tokenizer %s, sha256 %.12s…; chat template: %s\n", x.Tokenizer.Name, x.Tokenizer.SHA256, t)
 	}
 	if d := x.Duplicates; d.Rows > 0 {
-		fmt.Fprintf(w, "  duplicates: %d rows (%.2f %%) repeat an earlier one; the first is line %d, which repeats line %d\n",
+		fmt.Fprintf(w, "  duplicates: %d rows (%.2f %%) repeat an earlier one; the first is line %s, which repeats line %s\n",
 			d.Rows, 100*d.Share, file.line(d.Row), file.line(d.Of))
 	} else {
 		fmt.Fprintln(w, "  duplicates: none")
@@ -268,7 +265,7 @@ func writeInspection(w io.Writer, x *synth.Inspection, file *set) {
 			fmt.Fprintf(w, "    … and %d more groups: --json\n", len(p.Groups)-most+p.More)
 			break
 		}
-		fmt.Fprintf(w, "    %d rows from line %d on share %d %s: %.4f %% of their %s\n",
+		fmt.Fprintf(w, "    %d rows from line %s on share %d %s: %.4f %% of their %s\n",
 			g.Rows, file.line(g.First), g.Shared, p.Unit, 100*float64(g.Cached)/float64(max(g.Total, 1)), p.Unit)
 	}
 }
@@ -322,7 +319,7 @@ func (a *app) fromSpec(path string, f *rowFlags) (*spec.Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.workload, f.seed = s.Workload, s.Seeds.Run
+	f.workload, f.seed, f.spec = s.Workload, s.Seeds.Run, true
 	if f.tokenizer == "" {
 		f.tokenizer = s.Target.Tokenizer
 	}
@@ -349,41 +346,45 @@ func (a *app) againstSpec(path, data string, f *rowFlags, m *synth.Manifest) (pr
 
 // verify prints the differences.
 func (a *app) verify(cmd *cobra.Command, path string, f rowFlags, tok synth.Tokenizer, m *synth.Manifest, manifest string, problems []string) error {
-	file, err := f.open(path)
+	show := a.loading()
+	defer show.done()
+	file, err := f.open(path, show)
 	if err != nil {
 		return err
 	}
 	defer file.close()
-	var prepare workload.Source
+	files := synth.Files{Rows: file, Data: file.data()}
 	if m.Prepare != nil {
 		p := filepath.Join(filepath.Dir(manifest), filepath.Base(m.Prepare.File))
-		pf, err := f.open(p)
+		pf, err := f.open(p, show)
 		if err != nil {
 			return err
 		}
 		defer pf.close()
-		prepare = pf
-		if got := pf.Info().SHA256; got != m.Prepare.SHA256 {
-			problems = append(problems, fmt.Sprintf("%s: SHA-256 %.12s…, the manifest says %.12s…", p, got, m.Prepare.SHA256))
-		}
+		files.Prepare, files.Seeds = pf, pf.data()
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	list, err := synth.Verify(ctx, file, file.data(), prepare, tok, m, a.progress("verified"))
+	list, err := synth.Verify(ctx, files, tok, m, show.of("counting tokens"))
+	show.done()
 	if err != nil {
 		return datasetError(ctx, err)
 	}
 	for _, p := range problems {
 		fmt.Fprintln(a.stdout, p)
 	}
+	n := len(problems)
 	for _, d := range list {
-		if d.Row < 0 {
+		if n++; d.Note {
+			n--
+			fmt.Fprintf(a.stdout, "%s: note: %s\n", path, d.Text)
+		} else if d.Row < 0 {
 			fmt.Fprintf(a.stdout, "%s: %s\n", path, d.Text)
 		} else {
-			fmt.Fprintf(a.stdout, "%s:%d: %s\n", path, file.line(d.Row), d.Text)
+			fmt.Fprintf(a.stdout, "%s:%s: %s\n", path, file.line(d.Row), d.Text)
 		}
 	}
-	if n := len(problems) + len(list); n > 0 {
+	if n > 0 {
 		return &exitError{code: exitUnfit, msg: fmt.Sprintf("%s differs from %s in %d places", path, manifest, n),
 			hints: []string{"make it again: tokentape dataset build --resalt " + manifest + " --out NEW.jsonl"}}
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,7 @@ FILE.manifest.json with everything that the set is: parameters, seed, tokenizer,
 lengths before and after templating, the cached tokens to expect of every row.
 Every prompt is counted again when it is finished.
 
-Lengths are a number, uniform:A-B, normal:MEAN,SD, lognormal:MEAN,SD, zipf:S,MAX,
+Lengths are a number, uniform:A-B, normal:MEAN,SD, lognormal:MEAN,SD, zipf:S,MIN-MAX,
 file:PATH (one a line) or pairs:PATH (input,output a line).
 
 Without --cache-share or --cached-tokens no prompt begins as another: nothing can
@@ -80,6 +81,9 @@ templated input, as the server's usage does.`,
 		if p.Salt = salt; !cmd.Flags().Changed("salt") && resalt != "" {
 			p.Salt = drawn()
 		}
+		if err := idleBuild(cmd, p); err != nil {
+			return err
+		}
 		var tok synth.Tokenizer
 		var err error
 		if old != nil {
@@ -93,6 +97,24 @@ templated input, as the server's usage does.`,
 		return a.build(cmd, out, p, tok, old)
 	}
 	return cmd
+}
+
+// idleBuild refuses flags that change nothing beside the others.
+func idleBuild(cmd *cobra.Command, p synth.Params) error {
+	shared := p.CachedTokens > 0
+	if x, err := strconv.ParseFloat(p.CacheShare, 64); err == nil && x > 0 {
+		shared = true
+	}
+	for _, name := range []string{"prefix-groups", "popularity", "order", "seeded-by-prepare"} {
+		switch set := cmd.Flags().Changed(name); {
+		case set && !shared:
+			return usageError(fmt.Sprintf("--%s has no effect without --cache-share or --cached-tokens: no prompt begins as another", name),
+				"leave it out, or say how much is cached, for example --cache-share 0.90 --prefix-groups 4")
+		case set && p.Groups <= 1 && (name == "popularity" || name == "order"):
+			return usageError(fmt.Sprintf("--%s has no effect with one group of prompts", name), "leave it out, or give --prefix-groups 2 or more")
+		}
+	}
+	return nil
 }
 
 // drawn is a seed that nobody has used; it has 32 bits so that it can be read
@@ -134,14 +156,16 @@ func (a *app) build(cmd *cobra.Command, out string, p synth.Params, tok synth.To
 
 // writeSet writes the set, then its manifest, each whole or not at all.
 func (a *app) writeSet(ctx context.Context, b *synth.Builder, out, prepare string) (m *synth.Manifest, err error) {
+	show := a.loading()
+	defer show.done()
 	write := func(f, pf *os.File) (err error) {
 		w := bufio.NewWriterSize(f, 1<<20)
 		var pw *bufio.Writer
 		if pf == nil {
-			m, err = b.Write(ctx, w, nil, a.progress("built"))
+			m, err = b.Write(ctx, w, nil, show.of("building"))
 		} else {
 			pw = bufio.NewWriterSize(pf, 1<<20)
-			m, err = b.Write(ctx, w, pw, a.progress("built"))
+			m, err = b.Write(ctx, w, pw, show.of("building"))
 		}
 		if err != nil {
 			return err

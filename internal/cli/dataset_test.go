@@ -141,7 +141,7 @@ func TestZeroCache(t *testing.T) {
 	}
 	// The same set again is noted, and hits.
 	said := command(t, "05", "run", "--url", srv.URL, "--dataset", first, "--requests", "50", "--output-tokens", "1", "--no-live", "--out", filepath.Join(dir, "runs"))
-	if !strings.Contains(said, "these rows were sent before, once under") || !strings.Contains(said, "--resalt") {
+	if !strings.Contains(said, "these rows were sent to this server before, once under") || !strings.Contains(said, "--resalt") {
 		t.Errorf("no note of the earlier run:\n%s", said)
 	}
 	if x := srv.Trace()[150]; x.CachedTokens != 304 {
@@ -171,7 +171,8 @@ func TestCopyIsAccepted(t *testing.T) {
 
 func TestSentBeforeReadsHeads(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "runs [*]")
-	if got := sentBefore(out, "x"); got != nil {
+	here := []string{"http://h:30000/v1/chat/completions"}
+	if got := sentBefore(out, "x", here); got != nil {
 		t.Errorf("without a folder: %v", got)
 	}
 	write := func(run, text string) {
@@ -188,17 +189,33 @@ func TestSentBeforeReadsHeads(t *testing.T) {
 	write("2026-01-02T000000Z", "no tape at all")
 	write("2026-01-03T000000Z", "")
 	write("2026-01-04T000000Z", header)
-	got := sentBefore(out, "x")
+	got := sentBefore(out, "x", here)
 	if len(got) != 1 || !strings.Contains(got[0], "2 times") || !strings.Contains(got[0], "2026-01-04") {
 		t.Errorf("%v", got)
 	}
-	if got := sentBefore(out, "y"); got != nil {
+	// A row that went to another server is not in this one's cache.
+	for url, same := range map[string]bool{
+		"http://h:30000/v1/completions": true, "http://H:30000/x": true, "http://h:30001/v1/chat/completions": false,
+		"http://other:30000/v1/chat/completions": false, "unix:///tmp/s:/v1/chat/completions": false,
+	} {
+		sent := fmt.Sprintf(`{"type":"header","schema":%q,"dataset":{"sha256":"z"},"server":{"url":%q}}`, tape.Schema, url) + "\n"
+		write("2026-01-05T000000Z", sent)
+		if got := sentBefore(out, "z", here); (got != nil) != same {
+			t.Errorf("%s: %v", url, got)
+		}
+	}
+	several := fmt.Sprintf(`{"type":"header","schema":%q,"dataset":{"sha256":"z"},"server":{"url":"http://a:1/x","urls":["http://a:1/x","https://h/x"]}}`, tape.Schema) + "\n"
+	write("2026-01-05T000000Z", several)
+	if got := sentBefore(out, "z", []string{"http://c:1/x", "https://h:443/x"}); len(got) != 1 || !strings.Contains(got[0], "sent to this server before, once") {
+		t.Errorf("%v", got)
+	}
+	if got := sentBefore(out, "y", here); got != nil {
 		t.Errorf("another dataset: %v", got)
 	}
 	for i := range mostRuns {
 		write(fmt.Sprintf("2027-01-01T%06dZ", i), "")
 	}
-	if got := sentBefore(out, "x"); got != nil {
+	if got := sentBefore(out, "x", here); got != nil {
 		t.Errorf("runs older than the newest %d: %v", mostRuns, got)
 	}
 }

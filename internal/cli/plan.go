@@ -141,7 +141,7 @@ func writeCurl(w io.Writer, method, url string, header http.Header, body []byte)
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-func sortedKeys(h http.Header) []string {
+func sortedKeys[V any](h map[string]V) []string {
 	keys := make([]string, 0, len(h))
 	for k := range h {
 		keys = append(keys, k)

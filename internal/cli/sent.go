@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,10 +17,11 @@ import (
 // mostRuns bounds how many earlier runs are looked at, the newest first.
 const mostRuns = 200
 
-// sentBefore is a note when an earlier run under out has sent the same dataset:
-// the server's prefix cache may still have it. Of each tape only the header is
-// read.
-func sentBefore(out, sha256 string) []string {
+// sentBefore is a note when an earlier run under out has sent the same dataset to
+// one of these servers: its prefix cache may still have it, that of another server
+// cannot. Of each tape only the header is read; one that does not say where it
+// went counts.
+func sentBefore(out, sha256 string, urls []string) []string {
 	var tapes []string
 	for _, name := range []string{tapeName(true), tapeName(false)} {
 		// A folder whose name looks like a pattern is not one: fs.Glob does not
@@ -34,7 +36,7 @@ func sentBefore(out, sha256 string) []string {
 	var last string
 	n := 0
 	for _, path := range tapes[:min(len(tapes), mostRuns)] {
-		if h := tapeHead(path); h != nil && h.Data.SHA256 == sha256 {
+		if h := tapeHead(path); h != nil && h.Data.SHA256 == sha256 && sameServer(append(h.Server.URLs, h.Server.URL), urls) {
 			if n++; last == "" {
 				last = filepath.Dir(path)
 			}
@@ -47,8 +49,38 @@ func sentBefore(out, sha256 string) []string {
 	if n > 1 {
 		times = fmt.Sprintf("%d times", n)
 	}
-	return []string{fmt.Sprintf("these rows were sent before, %s under %s (last by %s): the server's prefix cache may still hold them; "+
+	return []string{fmt.Sprintf("these rows were sent to this server before, %s under %s (last by %s): its prefix cache may still hold them; "+
 		"a built set is made afresh with tokentape dataset build --resalt FILE.manifest.json --out NEW.jsonl", times, out, last)}
+}
+
+// sameServer reports whether two lists of URLs have a server in common, whatever
+// the endpoint; an empty URL can be any.
+func sameServer(then, now []string) bool {
+	for _, a := range then {
+		for _, b := range now {
+			if a == "" && len(then) == 1 || a != "" && serverOf(a) == serverOf(b) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// serverOf is what of a URL names the server: host and port, or the socket.
+func serverOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return raw
+	}
+	if u.Host == "" {
+		path, _, _ := strings.Cut(u.Path, ":") // unix:///SOCKET:/PATH
+		return u.Scheme + path
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return strings.ToLower(u.Hostname()) + ":" + port
 }
 
 // tapeHead is the header of a tape, nil when it has none that can be read.

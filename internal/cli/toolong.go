@@ -44,7 +44,7 @@ func (j *job) checkLength(ctx context.Context, pre *probe.Result, show *loading)
 	if err != nil {
 		return err
 	}
-	if err := j.sayTooLong(t, j.source, "rows", "workload.output_tokens", pre); err != nil {
+	if err := j.sayTooLong(t, j.source, "rows", "workload.output_tokens, or the row's own max_tokens", pre); err != nil {
 		return err
 	}
 	if j.prep.source == nil {
@@ -175,11 +175,11 @@ func (j *job) sayTooLong(t tooLong, src itemSource, what, setting string, pre *p
 	mend := "shorter prompts"
 	switch {
 	case t.outputAlone:
-		sum, mend = fmt.Sprintf("%d output tokens alone", t.output), "fewer output tokens ("+setting+", or the row's own max_tokens)"
+		sum, mend = fmt.Sprintf("%d output tokens alone", t.output), "fewer output tokens ("+setting+")"
 	case t.output == 0:
 		sum = fmt.Sprintf("%d input tokens, which leave no room for an answer", t.input)
 	default:
-		mend += ", or fewer output tokens (" + setting + ", or the row's own max_tokens)"
+		mend += ", or fewer output tokens (" + setting + ")"
 	}
 	text := fmt.Sprintf("%d of %d %s to be sent ask for more than the server's limit of %d tokens (%s); the first, %s, asks for %s",
 		t.over, t.rows, what, c.Tokens, c.From, src.Where(t.first), sum)

@@ -33,33 +33,26 @@ func (b *Builder) Write(ctx context.Context, out, prepare io.Writer, progress fu
 		Tokenizer: TokenizerRef{Name: b.tok.Name(), SHA256: b.tok.SHA256(), Template: b.tok.Template(), Before: b.before, After: b.after},
 	}
 	tree := newTree(b.s.PageSize)
+	sum := b.tally()
 	if b.s.Prepare {
 		data, err := b.writePrepare(ctx, prepare, tree)
 		if err != nil {
 			return nil, err
 		}
-		m.Prepare = data
+		m.Prepare, sum.before = data, data.Rows
 	}
 	w := &counted{w: out, sum: sha256.New()}
 	m.Rows = make([]RowFacts, 0, len(b.shapes))
-	var repeat int64 // tokens of rows that are no first touch
-	seen := make([]bool, b.s.Groups)
 	fixed := b.fixed()
 	err := ordered(ctx, len(b.shapes), b.row, func(i int, r row) error {
 		f := r.facts
 		f.Expected = tree.add(r.pages, f.Templated)
-		f.First = b.firstTouch(i, seen)
-		planned := b.planned(i, f.First, len(tree.ends) > 1)
+		f, planned := sum.add(i, f)
 		if fixed && f.Expected != planned {
 			return fmt.Errorf("row %d would find %d of its tokens in the cache, not %d: %s", i, f.Expected, planned,
 				"prompts share more than they should; use more --prefix-groups, fewer --requests or a larger --page-size")
 		}
 		m.Rows = append(m.Rows, f)
-		m.Summary.add(f, i)
-		if !f.First {
-			m.Summary.Planned += int64(planned)
-			repeat += int64(f.Templated)
-		}
 		if progress != nil {
 			progress(i+1, len(b.shapes))
 		}
@@ -70,7 +63,7 @@ func (b *Builder) Write(ctx context.Context, out, prepare io.Writer, progress fu
 		return nil, err
 	}
 	m.Data = w.data(len(b.shapes))
-	m.Summary.finish(m.Rows, repeat)
+	m.Summary = sum.end()
 	return m, nil
 }
 
@@ -107,27 +100,45 @@ func (b *Builder) firstTouch(i int, seen []bool) bool {
 	return !was
 }
 
-func (s *Summary) add(f RowFacts, i int) {
+// tally adds the rows of a set up, in their order.
+type tally struct {
+	b      *Builder
+	before int // requests of preparation
+	seen   []bool
+	sum    Summary
+	repeat int64 // tokens of rows that are no first touch
+	hits   int64 // expected of those
+}
+
+func (b *Builder) tally() *tally { return &tally{b: b, seen: make([]bool, b.s.Groups)} }
+
+// add fills in what of row i follows from the parameters, and gives what it is
+// meant to find in the cache.
+func (t *tally) add(i int, f RowFacts) (RowFacts, int) {
+	f.First = t.b.firstTouch(i, t.seen)
+	planned := t.b.planned(i, f.First, t.before+i > 0)
+	s := &t.sum
 	s.Content.add(f.Content, i)
 	s.Templated.add(f.Templated, i)
 	s.Output.add(f.Output, i)
 	s.Expected += int64(f.Expected)
 	if f.First {
 		s.FirstTouches++
+	} else {
+		s.Planned += int64(planned)
+		t.repeat += int64(f.Templated)
+		t.hits += int64(f.Expected)
 	}
+	return f, planned
 }
 
-func (s *Summary) finish(rows []RowFacts, repeat int64) {
+func (t *tally) end() Summary {
+	s := t.sum
 	s.ExpectedShare = float64(s.Expected) / float64(s.Templated.Sum)
-	var hits int64
-	for _, f := range rows {
-		if !f.First {
-			hits += int64(f.Expected)
-		}
+	if t.repeat > 0 {
+		s.RepeatShare = float64(t.hits) / float64(t.repeat)
 	}
-	if repeat > 0 {
-		s.RepeatShare = float64(hits) / float64(repeat)
-	}
+	return s
 }
 
 // writePrepare writes one request a group, which holds all that its rows share.

@@ -159,10 +159,10 @@ func TestScenarios(t *testing.T) {
 				var err error
 				var list []Difference
 				if p.Prepare {
-					prep, _ := source(t, b.prepare)
-					list, err = Verify(context.Background(), src, data, prep, tok, b.Manifest, nil)
+					prep, seeds := source(t, b.prepare)
+					list, err = Verify(context.Background(), Files{src, data, prep, seeds}, tok, b.Manifest, nil)
 				} else {
-					list, err = Verify(context.Background(), src, data, nil, tok, b.Manifest, nil)
+					list, err = Verify(context.Background(), Files{Rows: src, Data: data}, tok, b.Manifest, nil)
 				}
 				if err != nil || len(list) > 0 {
 					t.Errorf("%v %v", list, err)
@@ -392,7 +392,7 @@ func TestVerifyFinds(t *testing.T) {
 	lines[2] = bytes.Replace(lines[2], []byte(" "+word), nil, 1)
 	lines[3] = bytes.Replace(lines[3], []byte(`"max_tokens":8`), []byte(`"max_tokens":9`), 1)
 	src, data := source(t, bytes.Join(lines, nil))
-	list, err := Verify(context.Background(), src, data, nil, merging, b.Manifest, nil)
+	list, err := Verify(context.Background(), Files{Rows: src, Data: data}, merging, b.Manifest, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

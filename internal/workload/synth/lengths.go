@@ -37,7 +37,7 @@ func (l Lengths) SHA256() string { return l.sha256 }
 func (l Lengths) Joint() bool { return l.pairs != nil }
 
 // forms says what ParseLengths takes.
-const forms = "a number, uniform:A-B, normal:MEAN,SD, lognormal:MEAN,SD, zipf:S,MAX, file:PATH or pairs:PATH"
+const forms = "a number, uniform:A-B, normal:MEAN,SD, lognormal:MEAN,SD, zipf:S,MIN-MAX, file:PATH or pairs:PATH"
 
 // ParseLengths reads a distribution of lengths in tokens, each from 1 to 2^24:
 //
@@ -45,7 +45,7 @@ const forms = "a number, uniform:A-B, normal:MEAN,SD, lognormal:MEAN,SD, zipf:S,
 //	uniform:A-B           every length from A to B alike
 //	normal:MEAN,SD        rounded; draws outside 1…2^24 are drawn again
 //	lognormal:MEAN,SD     of the length itself, not of its logarithm; likewise
-//	zipf:S,MAX            P(k) ∝ k^-S for k from 1 to MAX ≤ 2^20, S from 0 to 20
+//	zipf:S,MIN-MAX        P(k) ∝ k^-S for k from MIN to MAX ≤ 2^20, S from 0 to 20; zipf:S,MAX from 1
 //	file:PATH             one length a line, in the order of the file, again from its start
 //	pairs:PATH            input,output a line, likewise
 //
@@ -170,27 +170,30 @@ func bell(kind, s string) (func(*rand.Rand, int64) int, error) {
 func zipf(s string) (func(*rand.Rand, int64) int, error) {
 	exp, most, ok := strings.Cut(s, ",")
 	if !ok {
-		return nil, fmt.Errorf("%q is not S,MAX", s)
+		return nil, fmt.Errorf("%q is not S,MAX or S,MIN-MAX", s)
 	}
 	x, err := number(exp, 0, 20)
 	if err != nil {
 		return nil, err
 	}
-	n, err := length(most)
+	if !strings.Contains(most, "-") {
+		most = "1-" + most
+	}
+	lo, hi, err := bounds(most)
 	if err != nil {
 		return nil, err
 	}
-	if n > 1<<20 {
-		return nil, fmt.Errorf("MAX %d is above %d", n, 1<<20)
+	if hi > 1<<20 {
+		return nil, fmt.Errorf("MAX %d is above %d", hi, 1<<20)
 	}
-	sums := make([]float64, n)
+	sums := make([]float64, hi-lo+1)
 	sum := 0.0
 	for k := range sums {
-		sum += math.Pow(float64(k+1), -x)
+		sum += math.Pow(float64(lo+k)/float64(lo), -x) // over lo^-x, which can be too small to add up
 		sums[k] = sum
 	}
 	return func(r *rand.Rand, _ int64) int {
-		return min(sort.SearchFloat64s(sums, r.Float64()*sum), n-1) + 1
+		return lo + min(sort.SearchFloat64s(sums, r.Float64()*sum), len(sums)-1)
 	}, nil
 }
 

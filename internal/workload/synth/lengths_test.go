@@ -23,6 +23,9 @@ func TestLengths(t *testing.T) {
 		{"lognormal:1000,0", 1000, 1000, 1000, 0},
 		{"zipf:1,100", 1, 100, 100 / 5.18737751763962, 0.5},
 		{"zipf:0,9", 1, 9, 5, 0.05},
+		{"zipf:0,5-9", 5, 9, 7, 0.05},
+		{"zipf:1,10-100", 10, 100, 91 / (5.18737751763962 - 2.82896825396825), 0.5}, // n ÷ (H(100) − H(9))
+		{"zipf:20,1000-1048576", 1000, 3000, 1055.5, 2},
 	}
 	for _, tt := range tests {
 		l, err := ParseLengths(tt.text)
@@ -101,6 +104,8 @@ func TestLengthsRefused(t *testing.T) {
 		"zipf:1":                 "not S,MAX",
 		"zipf:-1,5":              "not a number from 0",
 		"zipf:1,2000000":         "above",
+		"zipf:1,9-3":             "9 is above 3",
+		"zipf:1,0-3":             "between 1",
 		"zipf:1,99999999999":     "between 1",
 		"normal:5,1,9-3":         "9 is above 3",
 		"uniform:1-999999999999": "between 1",

@@ -38,6 +38,16 @@ type Builder struct {
 
 // NewBuilder settles what is to be built with a tokenizer.
 func NewBuilder(p Params, tok Tokenizer) (*Builder, error) {
+	b, err := lay(p, tok)
+	if err != nil {
+		return nil, err
+	}
+	return b, b.measurePrefixes()
+}
+
+// lay is a Builder that knows what each row is to be, and not yet how its text is
+// made.
+func lay(p Params, tok Tokenizer) (*Builder, error) {
 	s, err := p.settle()
 	if err != nil {
 		return nil, err
@@ -73,10 +83,7 @@ func NewBuilder(p Params, tok Tokenizer) (*Builder, error) {
 		members = max(members, x.member+1)
 	}
 	b.digits, b.groupDigits = b.voc.digits(members), b.voc.digits(s.Groups)
-	if err := b.plan(); err != nil {
-		return nil, err
-	}
-	return b, b.measurePrefixes()
+	return b, b.plan()
 }
 
 // measureTemplate finds how many tokens stand before and behind a message: what
