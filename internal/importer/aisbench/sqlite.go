@@ -136,9 +136,13 @@ func (d *database) leaves(f func(p *node) error) error {
 
 // each calls f with every row of the table, in order of row ids.
 func (d *database) each(f func(id int64, record []byte) error) error {
+	left := d.pages * d.page // no byte of the file belongs to two rows
 	return d.leaves(func(p *node) error {
 		for i := range p.cells {
 			id, record, err := d.row(p, i)
+			if left -= int64(len(record)); left < 0 {
+				err = p.bad()
+			}
 			if err == nil {
 				err = f(id, record)
 			}

@@ -1,0 +1,137 @@
+package aisbench
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// testdata/deep.db was written by SQLite 3.40: pages of 512 bytes, so that the
+// table has three levels and its rows overflow; row i of 1 to 300 holds
+// (37·i mod 101) values 1000 + i + k/1024, and rows 50 to 59 were deleted.
+func deep(t testing.TB) (*database, []byte) {
+	b, err := os.ReadFile("testdata/deep.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := newDatabase(bytes.NewReader(b), int64(len(b)), "numpy_store")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, b
+}
+
+func TestDeepDatabase(t *testing.T) {
+	d, _ := deep(t)
+	if n, err := d.count(); n != 290 || err != nil {
+		t.Errorf("%d rows, %v; want 290", n, err)
+	}
+	ids := []int64{0, 1, 300, 301, 2, 49, 50, 59, 60, 150, 149, 1 << 40, -1}
+	for id := int64(1); id <= 300; id++ {
+		ids = append(ids, id)
+	}
+	for _, id := range ids {
+		got, err := timePoints(d, id)
+		if err != nil {
+			t.Fatalf("row %d: %v", id, err)
+		}
+		if id < 1 || id > 300 || id >= 50 && id < 60 {
+			if got != nil {
+				t.Errorf("row %d does not exist, and is %v", id, got)
+			}
+			continue
+		}
+		want := make([]float64, id*37%101)
+		for k := range want {
+			want[k] = 1000 + float64(id) + float64(k)/1024
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("row %d: %v, want %v", id, got, want)
+		}
+	}
+	var last, n int64
+	err := d.each(func(id int64, record []byte) error {
+		if id <= last {
+			t.Errorf("row %d after %d", id, last)
+		}
+		last = id
+		n++
+		return nil
+	})
+	if err != nil || n != 290 {
+		t.Errorf("%d rows in order, %v", n, err)
+	}
+}
+
+func TestBadDatabase(t *testing.T) {
+	_, whole := deep(t)
+	broken := func(f func(b []byte) []byte) []byte { return f(slices.Clone(whole)) }
+	for name, c := range map[string]struct {
+		b    []byte
+		want string
+	}{
+		"empty":       {nil, "not an SQLite 3 database"},
+		"other":       {bytes.Repeat([]byte("PK\x03\x04"), 50), "not an SQLite 3 database: it begins with \"PK"},
+		"torn":        {whole[:len(whole)-1], "torn: its head tells of"},
+		"page size":   {broken(func(b []byte) []byte { b[16], b[17] = 3, 1; return b }), "a page size of 769"},
+		"reserved":    {broken(func(b []byte) []byte { b[20] = 200; return b }), "200 of 512 bytes"},
+		"UTF-16":      {broken(func(b []byte) []byte { binary.BigEndian.PutUint32(b[56:], 2); return b }), "UTF-16"},
+		"other page":  {broken(func(b []byte) []byte { b[100] = 10; return b }), "page 1 is of kind 10"},
+		"wrong table": {whole, "no table nothing; it has: other, numpy_store"},
+	} {
+		table := "numpy_store"
+		if name == "wrong table" {
+			table = "nothing"
+		}
+		_, err := newDatabase(bytes.NewReader(c.b), int64(len(c.b)), table)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// A tree that goes in circles ends.
+func TestCircularDatabase(t *testing.T) {
+	d, b := deep(t)
+	b = slices.Clone(b)
+	root := b[(d.root-1)*512:]
+	if root[0] != 0x05 {
+		t.Fatal("the root is a leaf")
+	}
+	binary.BigEndian.PutUint32(root[8:], uint32(d.root))
+	d, err := newDatabase(bytes.NewReader(b), int64(len(b)), "numpy_store")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.count(); err == nil {
+		t.Error("counted")
+	}
+	if _, err := timePoints(d, 1<<40); err == nil {
+		t.Error("found the end")
+	}
+}
+
+func FuzzDatabase(f *testing.F) {
+	_, b := deep(f)
+	f.Add(b[:512], b[512*4:512*12], int64(3)) // a fuzzer does better with little to change
+	f.Add(b, []byte{}, int64(7))
+	f.Fuzz(func(t *testing.T, head, rest []byte, id int64) {
+		b := append(slices.Clone(head), rest...)
+		d, err := newDatabase(bytes.NewReader(b), int64(len(b)), "numpy_store")
+		if err != nil {
+			return
+		}
+		n, err := d.count()
+		if err == nil && n > int64(len(b)) {
+			t.Fatalf("%d rows in %d bytes", n, len(b))
+		}
+		timePoints(d, id)
+		d.each(func(id int64, record []byte) error {
+			_, err := columns(record)
+			return err
+		})
+	})
+}
