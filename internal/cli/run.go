@@ -35,10 +35,13 @@ type runOptions struct {
 	plan   string
 	json   bool
 	noLive bool
+	dir    string // of the run, which must not exist yet; "": a new one below out
+	quiet  bool   // no report on standard output
 }
 
 func (a *app) runCommand() *cobra.Command {
 	var o runOptions
+	var r repeatOptions
 	cmd := &cobra.Command{
 		Use:   "run [spec.yaml]",
 		Short: "Send a load, record it on a tape, report",
@@ -52,19 +55,27 @@ Nothing is tried again, closed on purpose or stopped early unless asked for: see
 load.retry, load.abandon and limits.abort in tokentape spec schema; each can be
 given by --set.`,
 		Example: `  tokentape run --url 127.0.0.1:30000 --dataset data.jsonl --output-tokens 32
-  tokentape run spec.yaml --requests 640 --concurrency 90 --rate 6`,
+  tokentape run spec.yaml --requests 640 --concurrency 90 --rate 6
+  tokentape run spec.yaml --repeat 5 --against HOST:PORT`,
 		Args: cobra.MaximumNArgs(1),
 	}
 	f := addSpecFlags(cmd)
+	r.register(cmd)
 	cmd.Flags().StringVar(&o.out, "out", "runs", "folder under which NAME/TIME/ is made")
 	cmd.Flags().StringVar(&o.plan, "plan", "", "send this plan, made by tokentape plan --out")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print results.json instead of the report")
 	cmd.Flags().BoolVar(&o.noLive, "no-live", false, "no progress while it runs")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := r.resolve(f); err != nil {
+			return err
+		}
 		if o.plan != "" {
 			if err := noPlanFlags(cmd); err != nil {
 				return err
 			}
+		}
+		if r.times > 0 {
+			return a.repeat(cmd.Context(), args, f, o, r)
 		}
 		j, err := a.prepare(args, f, o.plan)
 		if err != nil {
@@ -105,7 +116,7 @@ func (a *app) run(ctx context.Context, j *job, o runOptions) (string, error) {
 
 	j.notes = append(j.notes, sentBefore(o.out, j.source.Info().SHA256, append(pre.Server.URLs, pre.Server.URL))...)
 	j.expectCache()
-	dir, err := newRunDir(o.out, j.spec.Name, clk.Wall())
+	dir, err := o.folder(j.spec.Name, clk.Wall())
 	if err != nil {
 		return "", usageError(err.Error(), "another place: --out DIR")
 	}
@@ -126,13 +137,14 @@ func (a *app) run(ctx context.Context, j *job, o runOptions) (string, error) {
 	defer signal.Stop(sig)
 	sum, runErr := a.drive(ctx, j, pre, clk, w, sig, o)
 
-	res, err := analysis.AnalyseFile(dir.file(name), analysis.Options{})
+	a.keepPower(j.spec.Energy.PowerFile, dir)
+	res, err := analyse(dir.file(name), analysis.Options{}, "")
 	if err != nil {
 		return dir.path, &exitError{code: exitInternal, msg: fmt.Sprintf("%s cannot be read back: %v", dir.file(name), errors.Join(err, runErr))}
 	}
 	writeErr := writeReports(dir, res)
-	if err := a.show(res, o.json); err != nil {
-		writeErr = errors.Join(writeErr, err)
+	if !o.quiet {
+		writeErr = errors.Join(writeErr, a.show(res, o.json))
 	}
 	fmt.Fprintf(a.stderr, "files: %s\n", dir.path)
 	return dir.path, j.ending(sum, res, runErr, writeErr)
@@ -412,7 +424,7 @@ func verdictEnding(res *analysis.Results) error {
 	case !res.Verdict.Fit:
 		return &exitError{code: exitUnfit, msg: res.Verdict.Line}
 	}
-	return nil
+	return expectEnding(res)
 }
 
 // tapeEnding is the exit code of the run behind a tape, read off the tape.
