@@ -40,7 +40,7 @@ func aisEvents(requests []aisRequest) []aisEvent {
 }
 
 var stableNow = aisStable{
-	name: "the rule since 13908d2 (2026-08-17): from the second start that brings in-flight to exactly the cap to the last event at that level; starts inside, both ends closed",
+	name: "the rule of 29c363e (2026-08-20): from the second start that brings in-flight to exactly the cap to the last event at that level; starts inside, both ends closed",
 	find: func(requests []aisRequest, most int64) (w aisWindow) {
 		var level, top, starts int64
 		for _, e := range aisEvents(requests) {
