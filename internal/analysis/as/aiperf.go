@@ -3,6 +3,7 @@ package as
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"tokentape/tape"
@@ -46,7 +47,7 @@ func aiperf(r *Run) (*Table, error) {
 		if len(row.xs) == 0 {
 			continue
 		}
-		d := newDist(row.xs)
+		d := newDist(slices.Clone(row.xs))
 		cells := []string{row.label}
 		for _, c := range []struct {
 			stat string
@@ -91,7 +92,7 @@ func (m *aiperfValues) add(q *Request) {
 	}
 	var seen [3]int64 // first and second content, first that is no reasoning
 	n, end := 0, int64(0)
-	kinds := map[byte]bool{}
+	var text, tools bool
 	for e := range q.Events() {
 		if e.Kind != tape.KindContent && e.Kind != tape.KindReasoning && e.Kind != tape.KindTool {
 			continue
@@ -103,7 +104,8 @@ func (m *aiperfValues) add(q *Request) {
 		if e.Kind != tape.KindReasoning && seen[2] == 0 {
 			seen[2] = e.T
 		}
-		kinds[e.Kind] = true
+		text = text || e.Kind == tape.KindContent
+		tools = tools || e.Kind == tape.KindTool
 		end = e.T
 	}
 	if !q.Streamed {
@@ -143,7 +145,7 @@ func (m *aiperfValues) add(q *Request) {
 	if seen[2] != 0 {
 		m.ttfo = append(m.ttfo, ms(start, seen[2]))
 	}
-	if kinds[tape.KindTool] && kinds[tape.KindContent] {
+	if text && tools {
 		m.mixed++
 	}
 	switch {

@@ -33,15 +33,15 @@ type recorded struct {
 // Records is what tool ("vllm" or "sglang") keeps of every measured request, in
 // plan order. Errors: another tool, or a run that the tool cannot make (as Make).
 func Records(tool string, r *Run) ([]Record, error) {
-	make := map[string]func(*Run) ([]recorded, error){"vllm": vllmRecords, "sglang": sglangRecords}[tool]
-	if make == nil {
+	of := map[string]func(*Run) ([]recorded, error){"vllm": vllmRecords, "sglang": sglangRecords}[tool]
+	if of == nil {
 		return nil, fmt.Errorf("%s keeps no records that are known here", tool)
 	}
-	all, err := make(r)
+	all, err := of(r)
 	if err != nil {
 		return nil, err
 	}
-	records := []Record{}
+	records := make([]Record, 0, len(all))
 	for _, rec := range all {
 		records = append(records, rec.Record)
 	}
@@ -150,9 +150,11 @@ func orZero(xs []float64) dist {
 	return newDist(xs)
 }
 
+// newDist sorts xs: gaps can be many, and a copy costs as much as they do.
 func newDist(xs []float64) dist {
-	d := dist{n: len(xs), mean: npMean(xs), std: npStd(xs), sorted: sorted(xs)}
-	d.median = npMedian(d.sorted)
+	d := dist{n: len(xs), mean: npMean(xs), std: npStd(xs), sorted: xs}
+	slices.Sort(xs)
+	d.median = npMedian(xs)
 	return d
 }
 
@@ -187,8 +189,10 @@ type totals struct {
 	peakTokens, peakFlight float64
 }
 
+// sumUp takes the gaps out of the records, whose number is that of all events.
 func sumUp(all []recorded) totals {
 	var t totals
+	t.peakTokens, t.peakFlight = peaks(all)
 	reqs := make([]*Request, 0, len(all))
 	for i := range all {
 		rec := &all[i]
@@ -204,12 +208,12 @@ func sumUp(all []recorded) totals {
 			t.tpot = append(t.tpot, (rec.Latency-rec.TTFT)/float64(rec.Output-1))
 		}
 		t.itl = append(t.itl, rec.ITL...)
+		rec.ITL = nil
 		t.ttft = append(t.ttft, rec.TTFT)
 		t.e2e = append(t.e2e, rec.Latency)
 	}
 	from, to := span(reqs)
 	t.duration = float64(to-from) / second
-	t.peakTokens, t.peakFlight = peaks(all)
 	return t
 }
 
