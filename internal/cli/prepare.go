@@ -25,8 +25,19 @@ type preparation struct {
 	flush  []string // URLs
 }
 
+// prepareNames are what errors about the file of prepare.dataset call settings. Of
+// workload.dataset it takes columns, extra, turns and block_tokens; how it is laid out shows.
+var prepareNames = map[string]string{
+	"--dataset or workload.dataset.path":                       "prepare.dataset",
+	"workload.dataset.path":                                    "prepare.dataset",
+	"name it: workload.dataset.format: ":                       "name the file with the extension of its format: ",
+	"workload.dataset.format":                                  "prepare.dataset",
+	"workload.dataset.time_unit":                               "prepare.dataset",
+	", or leave it out with workload.dataset.on_bad_row: skip": "",
+}
+
 // makePreparation reads the rows of prepare, and checks every one of them.
-func (j *job) makePreparation() error {
+func (j *job) makePreparation(show *loading) error {
 	p := j.spec.Prepare
 	if p.Flush != "" {
 		if strings.HasPrefix(p.Flush, "/") {
@@ -45,10 +56,11 @@ func (j *job) makePreparation() error {
 		w := j.spec.Workload
 		w.Mix = nil
 		d := spec.Default().Workload.Dataset
-		d.Path, d.Columns, d.Extra, d.Turns = p.Dataset, w.Dataset.Columns, w.Dataset.Extra, w.Dataset.Turns
+		d.Path, d.Columns, d.Extra, d.Turns, d.BlockTokens = p.Dataset, w.Dataset.Columns, w.Dataset.Extra, w.Dataset.Turns, w.Dataset.BlockTokens
 		w.Dataset = d
 		var err error
-		if j.prep.source, err = rows.Open(w, j.spec.Seeds.Run, j.sendable); err != nil {
+		if j.prep.source, err = rows.OpenWith(w, j.spec.Seeds.Run, rows.Options{Check: j.sendable, Watch: show.file(), Shared: true, Names: prepareNames}); err != nil {
+			show.done()
 			return usageError(err.Error())
 		}
 		j.prep.own = true

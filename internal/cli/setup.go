@@ -215,7 +215,7 @@ func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error
 	if err := j.loadTokenizer(); err != nil {
 		return nil, err
 	}
-	if err := j.makePreparation(); err != nil {
+	if err := j.makePreparation(show); err != nil {
 		return nil, err
 	}
 	data, err := j.planData(show)

@@ -14,14 +14,10 @@ import (
 // the first row was seen.
 func (s *Source) effect() error {
 	d := s.w.Dataset
-	idle := func(setting, hint string) error {
-		return spec.Issue{File: d.Path, Field: setting, Message: "has no effect: the rows are " + s.kind.what, Hint: hint}
-	}
-	if d.Turns == "all" && !s.w.Sessions && s.name != "sharegpt" {
-		return idle("workload.dataset.turns", "remove it; only ShareGPT conversations are cut into turns (workload.dataset.format: sharegpt), unless workload.sessions is true")
-	}
-	if s.blockTokens() != spec.MooncakeBlock && s.name != "mooncake" {
-		return idle("workload.dataset.block_tokens", "remove it; only the hash_ids of a Mooncake trace stand for blocks")
+	if !s.o.Shared {
+		if err := s.ofOneKind(); err != nil {
+			return err
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Columns)) {
 		if used := s.uses(); !slices.ContainsFunc(used, func(u string) bool { return u == name || strings.HasPrefix(u, name+".") }) {
@@ -29,8 +25,24 @@ func (s *Source) effect() error {
 			if near := spec.Nearest(used, name); near != "" {
 				hint = fmt.Sprintf("did you mean %s: %s? looked at are: %s", near, d.Columns[name], strings.Join(used, ", "))
 			}
-			return idle("workload.dataset.columns."+name, hint)
+			return s.idle("workload.dataset.columns."+name, hint)
 		}
+	}
+	return nil
+}
+
+func (s *Source) idle(setting, hint string) error {
+	return spec.Issue{File: s.w.Dataset.Path, Field: setting, Message: "has no effect: the rows are " + s.kind.what, Hint: hint}
+}
+
+// ofOneKind refuses settings that mean something to one kind of rows alone.
+func (s *Source) ofOneKind() error {
+	d := s.w.Dataset
+	if d.Turns == "all" && !s.w.Sessions && s.name != "sharegpt" {
+		return s.idle("workload.dataset.turns", "remove it; only ShareGPT conversations are cut into turns (workload.dataset.format: sharegpt), unless workload.sessions is true")
+	}
+	if s.blockTokens() != spec.MooncakeBlock && s.name != "mooncake" {
+		return s.idle("workload.dataset.block_tokens", "remove it; only the hash_ids of a Mooncake trace stand for blocks")
 	}
 	return nil
 }

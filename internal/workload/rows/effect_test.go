@@ -95,6 +95,32 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// Settings of several datasets need mean something to one of them only.
+func TestSharedSettings(t *testing.T) {
+	talk := write(t, "a.jsonl", `{"conversations":[{"from":"human","value":"a"},{"from":"gpt","value":"b"}]}`)
+	asks := write(t, "b.jsonl", `{"question":"a"}`)
+	asks.Dataset.Turns = "all"
+	if _, err := OpenWith(asks, 1, Options{Shared: true}); err != nil {
+		t.Error(err)
+	}
+	for want, list := range map[string][]string{
+		"": {asks.Dataset.Path, talk.Dataset.Path},
+		"workload.dataset.turns: has no effect: the rows are questions": {asks.Dataset.Path, asks.Dataset.Path},
+	} {
+		w := asks
+		for _, path := range list {
+			w.Mix = append(w.Mix, spec.Part{Dataset: path, Weight: 1})
+		}
+		m, err := OpenMix(w, 1, Options{})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v: %v", list, err)
+		}
+		if m != nil {
+			m.Close()
+		}
+	}
+}
+
 func TestMooncakeBlocks(t *testing.T) {
 	w := write(t, "a.jsonl", `{"timestamp":0,"input_length":20,"output_length":1,"hash_ids":[1,2]}`+"\n"+
 		`{"timestamp":1,"input_length":18,"output_length":1,"hash_ids":[1,3]}`)

@@ -25,6 +25,7 @@ type Mix struct {
 // template and output length.
 func OpenMix(w spec.Workload, seed int64, o Options) (*Mix, error) {
 	m := &Mix{list: w.Mix}
+	o.Shared = true
 	for i, p := range w.Mix {
 		part := fmt.Sprintf("workload.mix[%d].", i)
 		o.Names = map[string]string{"--dataset or workload.dataset.path": part + "dataset", "workload.dataset.path": part + "dataset"}
@@ -42,7 +43,21 @@ func OpenMix(w spec.Workload, seed int64, o Options) (*Mix, error) {
 		m.parts = append(m.parts, s)
 		m.ends = append(m.ends, m.Len()+s.Len())
 	}
+	if err := m.effect(); err != nil {
+		m.Close()
+		return nil, err
+	}
 	return m, nil
+}
+
+// effect refuses settings that mean nothing to any of the datasets.
+func (m *Mix) effect() (err error) {
+	for _, s := range m.parts {
+		if err = s.ofOneKind(); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // Len is the number of items of all datasets.

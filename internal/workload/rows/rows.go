@@ -39,6 +39,9 @@ type Options struct {
 	Check func(workload.Item) error
 	// Watch is dataset.Options.Watch, of each file.
 	Watch func(what string, done, total int64)
+	// Shared: the settings are those of several files, so that one that means nothing
+	// to this one (turns, block_tokens) is no fault.
+	Shared bool
 	// Names are what settings are called where the file was named, when that is not
 	// workload.dataset: {"workload.dataset.path": "prepare.dataset"}. Errors use them.
 	Names map[string]string
