@@ -78,6 +78,7 @@ type run struct {
 	facts   []fact // of the request at the same index
 	flight  *window.Flight
 	trended map[string][]string // trends found, by kind of window
+	extra   map[string]*Window  // tables that a condition or a question asked for beside the report's
 	// proved: the server reports cached tokens, so a missing count is a 0.
 	proved bool
 	exact  int64  // ITL gaps up to which their distribution is exact

@@ -21,7 +21,8 @@ type cost struct {
 }
 
 type energy struct {
-	Watts float64 `json:"watts"`
+	Watts     float64 `json:"watts"`
+	PowerFile string  `json:"power_file"`
 }
 
 // perHour is the price of the whole for an hour, and how it was made up; 0: none
@@ -118,8 +119,8 @@ func times(a, b *float64) *float64 {
 func (r *run) nominalCached(cohort []int) *float64 {
 	var cached, input int64
 	for _, i := range cohort {
-		if q := &r.reqs[i]; q.AskedCached != metric.Absent && q.Input != metric.Absent {
-			cached, input = cached+q.AskedCached, input+q.Input
+		if q, expected := &r.reqs[i], r.facts[i].expected; expected != metric.Absent && q.Input != metric.Absent {
+			cached, input = cached+expected, input+q.Input
 		}
 	}
 	if input <= 0 {
@@ -157,6 +158,10 @@ func positive(v *float64) *float64 {
 func (r *run) energy(w window.Interval, out *Window, p *Power) {
 	s := &out.System
 	span := float64(w.To-w.From) / 1e9
+	if p == nil && r.spec.Energy.PowerFile != "" {
+		out.Warnings = append(out.Warnings, "no energy: the power series of the spec is not beside the tape; tokentape report RUN --power FILE takes it")
+		return
+	}
 	if span <= 0 || p == nil && r.spec.Energy.Watts <= 0 {
 		return
 	}

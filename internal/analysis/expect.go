@@ -203,7 +203,18 @@ func (r *run) windowNamed(kind string, res *Results, o Options) (*Window, error)
 	if err := window.Check(kind); err != nil {
 		return nil, err
 	}
-	w := r.table(window.Choose(kind, r.reqs, r.windowLoad()), o)
+	if w := r.extra[kind]; w != nil {
+		return w, nil
+	}
+	iv := window.Choose(kind, r.reqs, r.windowLoad())
+	if !r.look([][]int{iv.Cohort}, cuts([]window.Interval{iv})) {
+		return nil, r.later.err
+	}
+	w := r.table(iv, o)
+	if r.extra == nil {
+		r.extra = map[string]*Window{}
+	}
+	r.extra[kind] = &w
 	return &w, nil
 }
 
@@ -353,7 +364,10 @@ func (r *run) requestValue(name string) func(i int) requestValue {
 	case "asked.input":
 		return tokens(func(q *metric.Request) int64 { return q.AskedInput })
 	case "asked.cached":
-		return tokens(func(q *metric.Request) int64 { return q.AskedCached })
+		return func(i int) requestValue {
+			n := r.facts[i].expected
+			return requestValue{value: float64(n), ok: n != metric.Absent}
+		}
 	case "itl_mean_ms", "itl_max_ms":
 		return num(func(q *metric.Request) (float64, bool) {
 			v, top := itlStats(q)

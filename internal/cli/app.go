@@ -12,7 +12,7 @@ import (
 )
 
 // Exit codes; docs/exit-codes.md explains them. When several apply the order is
-// 130 > 1 > 2 > 3 > 4 > 5.
+// 130 > 1 > 2 > 3 > 4 > 5 > 7.
 const (
 	exitFit         = 0
 	exitInternal    = 1

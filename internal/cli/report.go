@@ -18,6 +18,8 @@ func (a *app) reportCommand() *cobra.Command {
 	var windows, as []string
 	var format, out string
 	var check, full bool
+	var expect []string
+	var power string
 	cmd := &cobra.Command{
 		Use:   "report RUN",
 		Short: "Read the tables off a tape again, without sending anything",
@@ -37,6 +39,8 @@ itself. The numbers are the same, byte for byte, on any machine.`,
 	cmd.Flags().BoolVar(&full, "full", false, "every table, interval and warning (console, markdown), as in report.txt; the lists of one value a request (vllm, sglang)")
 	cmd.Flags().StringVar(&out, "out", "", "write to this file, which must not exist yet; default: print")
 	cmd.Flags().BoolVar(&check, "check", false, "exit as the run did")
+	cmd.Flags().StringArrayVar(&expect, "expect", nil, "a condition beside those of the spec, such as 'steady.ttft_ms.p95 < 2000' or 'finish == length'; several times for several; one that misses exits 7")
+	cmd.Flags().StringVar(&power, "power", "", "power series for energy per token: CSV of time,watts; default: power.csv beside the tape")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		view, ok := views[format]
 		_, exported := exports[format]
@@ -57,11 +61,14 @@ itself. The numbers are the same, byte for byte, on any machine.`,
 		if len(as) > 0 && (format == "csv" || format == "requests") {
 			return usageError("--as: "+format+" has no place for other tools' tables", "--format console or json")
 		}
+		if err := checkConditions(expect); err != nil {
+			return err
+		}
 		path, err := findTape(args[0])
 		if err != nil {
 			return err
 		}
-		res, err := analysis.AnalyseFile(path, analysis.Options{Windows: windows, As: as})
+		res, err := analyse(path, analysis.Options{Windows: windows, As: as, Expect: expect}, power)
 		if err != nil {
 			return usageError(err.Error())
 		}
@@ -73,8 +80,11 @@ itself. The numbers are the same, byte for byte, on any machine.`,
 		if err != nil {
 			return err
 		}
-		if check {
+		switch {
+		case check:
 			return tapeEnding(res)
+		case len(expect) > 0:
+			return expectEnding(res)
 		}
 		return nil
 	}

@@ -137,7 +137,8 @@ func (a *app) run(ctx context.Context, j *job, o runOptions) (string, error) {
 	defer signal.Stop(sig)
 	sum, runErr := a.drive(ctx, j, pre, clk, w, sig, o)
 
-	res, err := analysis.AnalyseFile(dir.file(name), analysis.Options{})
+	a.keepPower(j.spec.Energy.PowerFile, dir)
+	res, err := analyse(dir.file(name), analysis.Options{}, "")
 	if err != nil {
 		return dir.path, &exitError{code: exitInternal, msg: fmt.Sprintf("%s cannot be read back: %v", dir.file(name), errors.Join(err, runErr))}
 	}
@@ -423,7 +424,7 @@ func verdictEnding(res *analysis.Results) error {
 	case !res.Verdict.Fit:
 		return &exitError{code: exitUnfit, msg: res.Verdict.Line}
 	}
-	return nil
+	return expectEnding(res)
 }
 
 // tapeEnding is the exit code of the run behind a tape, read off the tape.

@@ -35,8 +35,6 @@ type Request struct {
 	SlotWait, PacerLag int64
 
 	Input, Output, Cached, ReasoningTokens, Asked, AskedInput int64
-	// AskedCached is what the server's prefix cache was expected to have of the input.
-	AskedCached int64
 	// Verify is the number of verify steps of speculation; Accepted and Rejected
 	// are its draft tokens.
 	Verify, Accepted, Rejected int64
@@ -80,7 +78,7 @@ func Reduce(r *tape.Request, a *Arena) Request {
 		FirstToken: stamp(r.TFirstToken), FirstVisible: stamp(r.TFirstVisible), LastToken: stamp(r.TLastToken), End: stamp(r.TEnd),
 		LastEvent: Absent, SlotWait: stamp(r.SlotWait()), PacerLag: stamp(r.PacerLag()),
 		Input: stamp(r.Tokens.Input), Output: stamp(r.Tokens.Output), Cached: stamp(r.Tokens.Cached),
-		ReasoningTokens: stamp(r.Tokens.Reasoning), Asked: stamp(r.Asked.Output), AskedInput: stamp(r.Asked.Input), AskedCached: stamp(r.Asked.Cached),
+		ReasoningTokens: stamp(r.Tokens.Reasoning), Asked: stamp(r.Asked.Output), AskedInput: stamp(r.Asked.Input),
 		Verify: stamp(r.Tokens.Verify), Accepted: stamp(r.Tokens.Accepted), Rejected: stamp(r.Tokens.Rejected),
 		InputSource: r.Tokens.InputSource, OutputSource: r.Tokens.OutputSource,
 		Events: int64(len(r.Events.DT)), FirstTokens: Absent,

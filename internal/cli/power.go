@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"tokentape/internal/analysis"
+)
+
+// powerName is the power series of a run, kept beside its tape, so that energy can
+// be read off the folder again.
+const powerName = "power.csv"
+
+// analyse reads a tape, with the power series beside it, or the one at power where
+// that is given.
+func analyse(path string, o analysis.Options, power string) (*analysis.Results, error) {
+	if power == "" {
+		if beside := filepath.Join(filepath.Dir(path), powerName); fileExists(beside) {
+			power = beside
+		}
+	}
+	if power != "" {
+		p, err := analysis.ReadPowerFile(power)
+		if err != nil {
+			return nil, fmt.Errorf("power series: %w", err)
+		}
+		o.Power = p
+	}
+	return analysis.AnalyseFile(path, o)
+}
+
+// keepPower copies the power series that the spec names into the run's folder, if
+// it can be read. It is no error when it cannot: what was measured is not lost, and
+// the series can be given later.
+func (a *app) keepPower(from string, dir *runDir) {
+	if from == "" {
+		return
+	}
+	_, err := analysis.ReadPowerFile(from)
+	if err == nil {
+		err = dir.write(powerName, func(to *os.File) error {
+			f, err := os.Open(from)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			_, err = io.Copy(to, f)
+			return err
+		})
+	}
+	if err != nil {
+		fmt.Fprintf(a.stderr, "no energy: %v\n  → tokentape report RUN --power FILE reads it later\n", err)
+	}
+}
