@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -181,5 +182,39 @@ func TestThreePercent(t *testing.T) {
 		if float64(right) < 0.9*float64(n) {
 			t.Errorf("decode steps ×%.3f: right in %d of %d only", c.slower, right, n)
 		}
+	}
+}
+
+// TestOneRunASide: the same plan on two servers is paired row by row, and what that
+// leaves unknown is said.
+func TestOneRunASide(t *testing.T) {
+	in := record(t, 42, 1, noise{jitter: time.Millisecond}, 1.05, spec.Load{Requests: 160, Concurrency: 8})
+	c, err := compare.Compare(in, compare.Options{On: []string{"tpot_ms.mean", "tpot_ms.p50", "e2e_ms.p50"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := c.Pairs[0]
+	if c.Verdict != compare.Worse || p.Rows == nil || p.Rows.Paired < 100 || !strings.Contains(c.Line, "between-run variance unknown") {
+		t.Errorf("%s, paired %+v: %s", c.Verdict, p.Rows, c.Line)
+	}
+	for _, m := range p.Metrics {
+		if m.Name != "tpot_ms.mean" && m.Name != "tpot_ms.p50" {
+			continue
+		}
+		if m.Method != compare.ByRows || m.Verdict != compare.Worse || math.Abs(*m.Change-0.05) > 0.01 || *m.B.Value-*m.A.Value != *m.Shift {
+			t.Errorf("%s by %s: %s, change %v of %v → %v", m.Name, m.Method, m.Verdict, *m.Change, *m.A.Value, *m.B.Value)
+		}
+	}
+	if len(p.Differences) != 1 || p.Differences[0] != (compare.Difference{Path: "spec.name", A: "a", B: "b"}) {
+		t.Errorf("differences %v", p.Differences)
+	}
+	// The other way round everything has the other sign.
+	in[0], in[1] = in[1], in[0]
+	back, err := compare.Compare(in, compare.Options{On: c.On})
+	if err != nil || back.Verdict != compare.Better {
+		t.Errorf("the other way round: %v, %+v", err, back)
+	}
+	if _, err := compare.Compare([]compare.Input{in[0], in[0]}, compare.Options{}); err == nil || !strings.Contains(err.Error(), "same tape") {
+		t.Errorf("a run against itself: %v", err)
 	}
 }

@@ -49,20 +49,25 @@ func (c *comparison) warnings(s *side) []string {
 	return out
 }
 
-var digits = regexp.MustCompile(`[0-9][0-9.,]*`)
+var digits = regexp.MustCompile(`[ab/]*[0-9][0-9.,]*`) // with the folder of a repeat: a/1
+
+// shape is a text without its numbers.
+func shape(t string) string {
+	return digits.ReplaceAllString(strings.ReplaceAll(t, " once ", " 1 times "), "#")
+}
 
 // alike joins texts that differ in their numbers alone: the first, and how many more
 // say the like.
 func alike(texts []string) []string {
 	first, n := []string{}, map[string]int{}
 	for _, t := range texts {
-		k := digits.ReplaceAllString(t, "#")
+		k := shape(t)
 		if n[k]++; n[k] == 1 {
 			first = append(first, t)
 		}
 	}
 	for i, t := range first {
-		if more := n[digits.ReplaceAllString(t, "#")] - 1; more > 0 {
+		if more := n[shape(t)] - 1; more > 0 {
 			first[i] = fmt.Sprintf("%s (and the like %d times more)", t, more)
 		}
 	}

@@ -1,0 +1,81 @@
+package compare
+
+import (
+	"strings"
+	"testing"
+
+	"tokentape/tape"
+)
+
+func side1(name string, facts ...map[string]string) *side {
+	s := &side{name: name}
+	for _, f := range facts {
+		s.runs = append(s.runs, &run{facts: f})
+	}
+	return s
+}
+
+func TestFactsOf(t *testing.T) {
+	h := &tape.Header{
+		Type: "header", Run: "r1", Spec: []byte(`{"target":{"api_key":"sk-12345678","headers":{"X-Auth":"abcd1234","X-Team":"blue"},"url":"http://me:pw@host/v1"},"load":{"rate":0.1,"stages":[{"rate":5},{"rate":10}]},"workload":{"sampling":{},"output_tokens":9007199254740993}}`),
+		Server: tape.Server{Version: "0.5.6"}, Data: tape.DataRef{SHA256: "d1"},
+	}
+	got := factsOf(h, []*tape.Capabilities{{Type: "capabilities", Usage: "end"}})
+	for path, want := range map[string]string{
+		"spec.target.api_key": mask, "spec.target.headers.X-Auth": mask, "spec.target.headers.X-Team": "blue", "spec.target.url": "http://***@host/v1",
+		"spec.load.rate": "0.1", "spec.load.stages[1].rate": "10", "spec.workload.sampling": "{}", "spec.workload.output_tokens": "9007199254740993",
+		"server.version": "0.5.6", "dataset.sha256": "d1", "capabilities.usage": "end",
+	} {
+		if got[path] != want {
+			t.Errorf("%s is %q, want %q", path, got[path], want)
+		}
+	}
+	for _, path := range []string{"run", "anchor.wall", "anchor.machine_ns", "type", "notes"} {
+		if v, ok := got[path]; ok {
+			t.Errorf("%s (%q) differs by nature, and is no fact", path, v)
+		}
+	}
+	for path, v := range got {
+		if strings.Contains(v, "sk-1234") || strings.Contains(v, "abcd") || strings.Contains(v, "pw@") {
+			t.Errorf("%s shows a secret: %s", path, v)
+		}
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	a := side1("A", map[string]string{"same": "1", "x": "1", "gone": "y"}, map[string]string{"same": "1", "x": "1", "gone": "y"})
+	b := side1("B", map[string]string{"same": "1", "x": "2"}, map[string]string{"same": "1", "x": "3", "new": "z"})
+	got := differences(a, b)
+	want := []Difference{{"gone", "y", ""}, {"new", "", "– | z"}, {"x", "1", "2 | 3"}}
+	if len(got) != len(want) {
+		t.Fatalf("%v", got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("%v, want %v", got[i], want[i])
+		}
+	}
+	if w := strings.Join(b.within(), " "); w != "new x" {
+		t.Errorf("within B differ %q", w)
+	}
+	if w := a.within(); len(w) != 0 {
+		t.Errorf("within A differ %q", w)
+	}
+}
+
+// FuzzFlatten: any JSON that stands as a spec on a tape becomes facts without a panic,
+// and no string below a credential's name is shown.
+func FuzzFlatten(f *testing.F) {
+	for _, s := range []string{`{"a":{"b":[1,{"c":null}]}}`, `{"api_key":"s3cr3tvalue"}`, `[[[]]]`, `"x"`, `{`, ``, `1e999`, `{"":{"":""}}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		out := map[string]string{}
+		flatten(out, "spec", text)
+		for path, v := range out {
+			if strings.HasSuffix(path, ".api_key") && v != mask && v != "" && strings.Trim(v, "0123456789.-+eE") != "" && v != "{}" && v != "[]" && v != "true" && v != "false" {
+				t.Errorf("%s shows %q", path, v)
+			}
+		}
+	})
+}
