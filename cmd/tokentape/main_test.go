@@ -31,6 +31,11 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("NO_COLOR", "1")
+			vectors, err := filepath.Abs("../../internal/importer/aisbench/testdata/vectors")
+			if err != nil {
+				return err
+			}
+			e.Setenv("VECTORS", vectors) // results of AISBench's own
 			e.Values[serverKey{}] = new(*simserver.Running)
 			return nil
 		},

@@ -315,6 +315,12 @@ func TestAISBenchNothing(t *testing.T) {
 	if _, err := as.Make("wrk", lived(1, []float64{1, 2})); err == nil || !strings.Contains(err.Error(), `no definitions of "wrk"; known: aisbench, aisbench@pre464`) {
 		t.Error(err)
 	}
+	for _, tool := range as.Tools() {
+		_, err := as.Make(tool, lived(1, []float64{1, 2}))
+		if own := strings.HasPrefix(tool, "aisbench"); own != (err == nil) || !own && !strings.Contains(err.Error(), "imported from aisbench") {
+			t.Errorf("%s of a tape without events: %v", tool, err)
+		}
+	}
 	if _, err := as.Load(tape.NewReader(bytes.NewReader(nil))); err == nil {
 		t.Error("an empty file is a run")
 	}

@@ -52,6 +52,11 @@ func (r *Run) Measured() iter.Seq2[int, *Request] {
 	}
 }
 
+// events reports whether any request has an event.
+func (r *Run) events() bool {
+	return slices.ContainsFunc(r.Requests, func(q Request) bool { return q.n > 0 })
+}
+
 // Request is one request. Stamps are nanoseconds since the run's epoch and mean
 // what tape.Request says; what never happened or was not observed is absent.
 type Request struct {

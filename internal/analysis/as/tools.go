@@ -34,12 +34,18 @@ func Tools() []string {
 }
 
 // Make is the table of the named tool. Errors: the name is unknown (the message
-// lists those that are), or the tool's own.
+// lists those that are), the tape was imported from another tool that kept no
+// events, or the tool's own.
 func Make(tool string, r *Run) (*Table, error) {
 	for _, t := range tools {
-		if t.name == tool {
-			return t.make(r)
+		if t.name != tool {
+			continue
 		}
+		if own, _, _ := strings.Cut(tool, "@"); r.Imported != "" && r.Imported != own && !r.events() {
+			// Zeros that look measured would come of it.
+			return nil, fmt.Errorf("%s: the tape was imported from %s, which does not record what events carried; of the tools only %s can be shown", tool, r.Imported, r.Imported)
+		}
+		return t.make(r)
 	}
 	return nil, fmt.Errorf("no definitions of %q; known: %s", tool, strings.Join(Tools(), ", "))
 }
