@@ -197,7 +197,7 @@ func CompareConsole(w io.Writer, c *compare.Comparison, o Options) error {
 	for i := range c.Pairs {
 		p.pair(&c.Pairs[i], len(c.Pairs) > 1, o.Full)
 	}
-	p.list("Warnings", c.Warnings, yellow)
+	p.list("Warnings about the runs", c.Warnings, yellow)
 	p.blank()
 	p.hang("  ", compareLegend, dim)
 	_, err := io.WriteString(w, p.b.String())
