@@ -236,9 +236,7 @@ func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error
 	if err := j.checkTail(); err != nil {
 		return nil, err
 	}
-	if n, planned := s.Load.Requests, j.plan.Planned(); planned >= 0 && planned < n {
-		j.notes = append(j.notes, fmt.Sprintf("load.requests %d is never reached: %d fall within load.duration %s", n, planned, s.Load.Duration))
-	}
+	j.notes = append(j.notes, j.plan.NeverReached()...)
 	if n := j.plan.Repeats(); n != 0 {
 		j.notes = append(j.notes, repeatsNote(n))
 	}
@@ -328,7 +326,7 @@ func (j *job) obeyPlan(path string) {
 		l.Replay = spec.Replay{Scale: r.Scale, From: spec.Duration(r.From), To: spec.Duration(r.To)}
 	}
 	if q.Sessions {
-		l.Requests, l.Sessions, l.SessionConcurrency = 0, q.Requests, q.SessionConcurrency
+		l.Requests, l.Sessions, l.SessionConcurrency = q.Turns, q.Requests, q.SessionConcurrency
 		if l.Think.Mean = spec.Duration(q.ThinkMean); q.Think != "" {
 			l.Think.Kind = q.Think
 		}

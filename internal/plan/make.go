@@ -51,8 +51,9 @@ type Params struct {
 	Replay  *Replay `json:"replay,omitempty"`     // with Arrivals "replay"
 
 	// Sessions: rows of the dataset are conversations, whose turns are rows of the
-	// plan. Requests, Warmup and Rate then count sessions.
+	// plan. Requests, Warmup and Rate then count sessions, Turns measured requests.
 	Sessions           bool   `json:"sessions,omitempty"`
+	Turns              int64  `json:"turns,omitempty"`               // at most; 0: all of the sessions'
 	SessionConcurrency int64  `json:"session_concurrency,omitempty"` // 0: no cap
 	Think              string `json:"think,omitempty"`
 	ThinkMean          int64  `json:"think_mean_ns,omitempty"`
@@ -83,7 +84,7 @@ func (q Params) Open() bool {
 }
 
 // generator reports whether rows are drawn while the plan runs.
-func (q Params) generator() bool { return !q.Open() && q.Requests == 0 && !q.Sessions }
+func (q Params) generator() bool { return !q.Open() && q.Requests == 0 && q.Turns == 0 }
 
 // slots is the number of places of a closed loop: for requests, or for sessions.
 func (q Params) slots() int64 {
@@ -162,7 +163,7 @@ func MakeOf(load spec.Load, output int64, data Data, repeat, order string, seeds
 			q.Concurrency = max(q.Concurrency, s.Concurrency)
 		}
 	}
-	if q.Requests == 0 && q.Duration == 0 && q.Arrivals != replay {
+	if q.Requests == 0 && q.Turns == 0 && q.Duration == 0 && q.Arrivals != replay {
 		q.Requests = 1
 	}
 	if q.Repeat == "" {
@@ -217,6 +218,9 @@ func fromParams(q Params, data Data) (*Plan, error) {
 		if q.Repeat == RepeatNone && q.DataRows <= q.Warmup && p.mix == nil {
 			return nil, fewRows("load.warmup", "%d warm-up rows and at least one measured row need more dataset rows than the %d there are", q.Warmup, q.DataRows)
 		}
+		if q.Sessions && data.Turns != nil {
+			return p, p.drawOver(data.Turns)
+		}
 		return p, nil
 	}
 	if err := p.fill(); err != nil {
@@ -241,6 +245,8 @@ func (q Params) bound() string {
 	switch {
 	case q.Requests > 0 && q.Sessions:
 		return "load.sessions"
+	case q.Turns > 0:
+		return "load.requests"
 	case q.Requests > 0:
 		return "load.requests"
 	case len(q.Stages) > 0:
@@ -255,6 +261,11 @@ func (p *Plan) fill() error {
 	total := int64(math.MaxInt64)
 	if q.Requests > 0 {
 		total = q.Requests + q.Warmup
+	} else if q.Turns > 0 { // no session has less than one
+		total = q.Turns + q.Warmup
+		if q.Repeat == RepeatNone {
+			total = min(total, max(q.DataRows, q.Warmup+1))
+		}
 	}
 	capacity := total
 	if q.Open() && q.Duration > 0 {
@@ -375,12 +386,10 @@ func (q Params) check() error {
 		return bad("load.duration", "%s is negative", seconds(q.Duration))
 	case q.Output < 0:
 		return bad("workload.output_tokens", "%d is negative", q.Output)
-	case q.Requests == 0 && q.Duration == 0 && q.Arrivals != replay:
+	case q.Requests == 0 && q.Turns == 0 && q.Duration == 0 && q.Arrivals != replay:
 		return bad("load.requests", "neither requests nor duration is given, so the plan has no end")
 	case !finite(q.Rate) || q.Rate < 0:
 		return bad("load.rate", "%v is not a positive number of requests per second", q.Rate)
-	case q.Sessions && !q.Open() && q.Requests == 0:
-		return bad("load.sessions", "a closed loop of sessions needs to know how many")
 	case q.Sessions && !q.Open() && q.SessionConcurrency == 0:
 		return bad("load.session_concurrency", "0 means no cap, which needs load.rate; set one of the two")
 	case q.SessionConcurrency < 0 || q.SessionConcurrency > MaxRows:

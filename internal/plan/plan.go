@@ -51,6 +51,8 @@ type Plan struct {
 	order  order
 	mix    *mixer // nil: one dataset
 	tail   *tail
+	draws  *drawer // of a generator of sessions
+	cut    bool    // Params.Turns ends the last session in its middle
 }
 
 // row is a Row without what follows from its place; 32 bytes.
@@ -67,6 +69,9 @@ func (p *Plan) At(i int64) (r Row, ok bool) {
 		return Row{}, false
 	}
 	if p.Kind == KindGenerator {
+		if p.Params.Sessions {
+			return p.drawTurn(i)
+		}
 		return p.draw(i)
 	}
 	if i >= int64(len(p.rows)) {
@@ -129,16 +134,18 @@ func (p *Plan) String() string {
 	var b strings.Builder
 	q, n := p.Params, p.Planned()
 	if p.Kind == KindGenerator {
-		fmt.Fprintf(&b, "requests for %s", seconds(q.Duration))
+		what := "requests"
+		if q.Sessions {
+			what = "sessions"
+		}
+		fmt.Fprintf(&b, "%s for %s", what, seconds(q.Duration))
 	} else {
 		b.WriteString(count(n, "request"))
 	}
 	if q.Sessions {
-		measured := p.Sessions()
-		if p.warmup > 0 {
-			measured -= p.talks[p.warmup-1].session
+		if p.Kind == KindRows {
+			fmt.Fprintf(&b, " in %s", count(p.measuredSessions(), "session"))
 		}
-		fmt.Fprintf(&b, " in %s", count(measured, "session"))
 		if q.ThinkMean > 0 {
 			fmt.Fprintf(&b, " (think time %s, %s in the mean", q.Think, seconds(q.ThinkMean))
 			if q.Think != thinkFixed {

@@ -22,7 +22,7 @@ type talk struct {
 
 // sessions takes from the load what sessions need.
 func (q *Params) sessions(load spec.Load, seeds spec.Seeds) {
-	q.Sessions, q.Requests, q.SessionConcurrency = true, load.Sessions, load.SessionConcurrency
+	q.Sessions, q.Requests, q.Turns, q.SessionConcurrency = true, load.Sessions, load.Requests, load.SessionConcurrency
 	if load.Think.Mean == 0 {
 		return
 	}
@@ -39,7 +39,9 @@ func (q *Params) sessions(load spec.Load, seeds spec.Seeds) {
 
 func (q Params) checkSessions() error {
 	switch {
-	case !q.Sessions && (q.SessionConcurrency != 0 || q.Think != "" || q.ThinkMean != 0):
+	case q.Turns < 0 || q.Turns > MaxRows:
+		return issue("load.requests", "", "%d is not between 1 and %d", q.Turns, MaxRows)
+	case !q.Sessions && (q.Turns != 0 || q.SessionConcurrency != 0 || q.Think != "" || q.ThinkMean != 0):
 		return issue("workload.sessions", "", "session settings without sessions have no effect")
 	case q.ThinkMean < 0 || q.ThinkMean > maxDue:
 		return issue("load.think.mean", "", "%s is no pause", seconds(q.ThinkMean))
@@ -51,54 +53,6 @@ func (q Params) checkSessions() error {
 		return nil
 	}
 	return issue("load.think.kind", "", "%q is not fixed, uniform or exponential", q.Think)
-}
-
-// talkOver makes of a plan of sessions one of turns: the rows of a session stand
-// together, in order, the first with the due time of the session, the others after
-// a pause that is drawn in the order of the rows.
-func (p *Plan) talkOver(turns []int32) error {
-	if !p.Params.Sessions {
-		return nil
-	}
-	total := int64(0)
-	for _, r := range p.rows {
-		n := int64(turns[r.item])
-		if n < 1 {
-			return issue("workload.dataset", "", "row %d asks nothing", r.item)
-		}
-		total += n
-	}
-	if total > MaxRows {
-		return tooMany(p.Params, total)
-	}
-	sessions := p.rows
-	p.rows, p.talks, p.warmup = make([]row, 0, total), make([]talk, 0, total), 0
-	pause := p.Params.pauses()
-	for i, r := range sessions {
-		for turn := range int(turns[r.item]) {
-			t := talk{session: int64(i) + 1, turn: turn}
-			if turn > 0 {
-				r.due, t.think = NoDue, pause()
-			}
-			if r.warmup {
-				p.warmup++
-			}
-			p.rows, p.talks = append(p.rows, r), append(p.talks, t)
-		}
-	}
-	return nil
-}
-
-// CheckTurns holds the sessions of a plan that was read against the number of turns
-// of each dataset row.
-func (p *Plan) CheckTurns(turns []int32) error {
-	for i, t := range p.talks {
-		last := i+1 == len(p.talks) || p.talks[i+1].turn == 0
-		if n := int(turns[p.rows[i].item]); last && t.turn+1 != n {
-			return fmt.Errorf("session %d of the plan has %d turns, but row %d of the dataset has %d; was workload.history another one?", t.session, t.turn+1, p.rows[i].item, n)
-		}
-	}
-	return nil
 }
 
 // pauses draws think times in nanoseconds.
@@ -114,7 +68,8 @@ func (q Params) pauses() func() int64 {
 	return func() int64 { return q.ThinkMean }
 }
 
-// Sessions is the number of sessions, warm-up included; 0 for a plan without.
+// Sessions is the number of sessions, warm-up included; 0 for a plan without, and
+// for a generator.
 func (p *Plan) Sessions() int64 {
 	if len(p.talks) == 0 {
 		return 0

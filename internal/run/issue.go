@@ -173,6 +173,9 @@ func (e *engine) begin(j *job, s slot, due tape.Opt[int64], ready int64) *tape.R
 	if j.row.Phase == tape.PhaseMeasure {
 		e.mu.Lock()
 		e.counts.issuedMeasured++
+		if j.row.Turn == 0 {
+			e.counts.drawnMeasured += 1 + j.left()
+		}
 		e.mu.Unlock()
 	}
 	return req

@@ -133,6 +133,7 @@ type engine struct {
 
 type counts struct {
 	issuedMeasured int64
+	drawnMeasured  int64 // rows of the generator: those issued, and the later turns of sessions that began
 	endedMeasured  int64
 	ok             int64
 	cancelled      int64
@@ -208,7 +209,7 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 	if open {
 		e.pace(first, staged)
 	}
-	if e.cfg.Plan.Sessions() > 0 {
+	if e.cfg.Plan.Params.Sessions {
 		e.wg.Wait() // their later turns are issued from what the first ones brought
 	}
 	e.stopBy(ctx)
@@ -240,7 +241,7 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 // of sessions those for sessions.
 func (e *engine) openSlots() (end func()) {
 	loop, other := e.slots, e.places
-	if e.cfg.Plan.Sessions() > 0 {
+	if e.cfg.Plan.Params.Sessions {
 		loop, other = e.places, e.slots
 	}
 	if other != nil {
@@ -343,8 +344,11 @@ func (e *engine) finish() *Summary {
 		f.Reason, f.Message = e.stopped.Reason, e.stopped.Message
 	}
 	f.Planned = e.cfg.Plan.Planned()
-	if f.Planned < 0 { // a generator plans what it issues
-		f.Planned = c.issuedMeasured
+	if f.Reason == tape.ReasonCompleted || f.Reason == tape.ReasonDuration {
+		f.Message = e.cfg.Plan.Ended(f.Reason == tape.ReasonDuration)
+	}
+	if f.Planned < 0 { // a generator plans what it issues, and sessions whole
+		f.Planned = c.drawnMeasured
 		if e.stopped == nil {
 			f.Reason = tape.ReasonRows
 			f.Message = "the dataset's rows ran out before load.duration"

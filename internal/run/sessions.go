@@ -14,6 +14,7 @@ import (
 // a pause after the end of the answer to the one before.
 type session struct {
 	talk    *workload.Conversation
+	turns   int // of it that the plan has
 	ref     workload.Ref
 	replies []string // the server's, turn by turn; nil: the recorded ones are sent
 	place   slot     // under the cap on open sessions
@@ -25,7 +26,10 @@ func (e *engine) openSession(row plan.Row, item workload.Item) (*session, error)
 	if err != nil {
 		return nil, err
 	}
-	s := &session{talk: talk, ref: item.Ref}
+	s := &session{talk: talk, turns: e.cfg.Plan.Turns(row.Seq), ref: item.Ref}
+	if n := talk.Turns(); s.turns > n {
+		return nil, fmt.Errorf("session %d of the plan has %d turns, the row %d", row.Session, s.turns, n)
+	}
 	if !e.cfg.Recorded {
 		s.replies = []string{}
 	}
@@ -37,7 +41,7 @@ func (j *job) left() int64 {
 	if j.session == nil {
 		return 0
 	}
-	return int64(j.session.talk.Turns() - 1 - j.row.Turn)
+	return int64(j.session.turns - 1 - j.row.Turn)
 }
 
 // converse sends the turns of a session from j on, and gives its place back. A

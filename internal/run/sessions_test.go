@@ -365,3 +365,80 @@ func TestOwnSlotIsNoWait(t *testing.T) {
 		})
 	}
 }
+
+// A closed loop of sessions that time bounds draws sessions until the time is over:
+// those that run then end between their turns, and what they lack was not issued.
+func TestTimeBoundSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := talks{3, 1, 2}
+		sum, requests, _ := rig{t: t, clk: clock.New(), handler: &sayer{d: time.Second}, source: s, data: s.data(), repeat: plan.RepeatCycle,
+			load: spec.Load{SessionConcurrency: 1, Warmup: 1, Duration: spec.Duration(9500 * time.Millisecond)}}.run()
+		// Warm-up takes row 2 (two turns); then rows 0, 1, 0, 1 … whose first ten
+		// seconds hold 2 + 3 + 1 + 3 + 1 requests.
+		f := sum.Footer
+		if f.Reason != tape.ReasonDuration || f.Message != "" || f.Planned != 8 || f.OK != 8 || f.NotIssued != 0 || f.Warmup != tape.Some(int64(2)) || len(requests) != 10 {
+			t.Errorf("%+v, %d requests", f, len(requests))
+		}
+		var rows []int64
+		for i, q := range bySeq(requests) {
+			rows = append(rows, q.Ref.Row)
+			if q.Seq != int64(i) || q.TReleased.V != int64(i)*1_000_000_000 {
+				t.Errorf("request %d is row %d of the plan, released at %d", i, q.Seq, q.TReleased.V)
+			}
+		}
+		if got := fmt.Sprint(rows); got != "[2 2 0 0 0 1 0 0 0 1]" {
+			t.Errorf("rows %s", got)
+		}
+	})
+}
+
+func TestTimeBoundSessionsAreCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := talks{4}
+		sum, requests, _ := rig{t: t, clk: clock.New(), handler: &sayer{d: time.Second, fail: map[int]bool{1: true}}, source: s, data: s.data(), repeat: plan.RepeatCycle,
+			load: spec.Load{SessionConcurrency: 2, Duration: spec.Duration(5500 * time.Millisecond)}}.run()
+		// One of the first two sessions fails at once and its three further turns are
+		// lost. The other and the one that takes its place run from 0 to 4 and 1 to 5 s;
+		// then sessions of 4 and 5 s get as far as the time.
+		f := sum.Footer
+		if f.Reason != tape.ReasonDuration || f.Planned != 20 || f.OK != 11 || f.Failed["http_status"] != 1 || f.NotIssued != 8 || len(requests) != 12 {
+			t.Errorf("%+v, %d requests", f, len(requests))
+		}
+	})
+}
+
+// The rows can run out before the time, and the run says so.
+func TestTimeBoundSessionsRunOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := talks{2, 1}
+		sum, requests, _ := rig{t: t, clk: clock.New(), handler: &sayer{d: time.Second}, source: s, data: s.data(),
+			load: spec.Load{SessionConcurrency: 2, Duration: spec.Duration(time.Minute)}}.run()
+		if f := sum.Footer; f.Reason != tape.ReasonRows || f.Planned != 3 || f.OK != 3 || len(requests) != 3 {
+			t.Errorf("%+v, %d requests", f, len(requests))
+		}
+	})
+}
+
+// A cap on requests ends the plan in the middle of a session, and the footer names
+// the cap that ended the run.
+func TestRequestsCapSessions(t *testing.T) {
+	for _, tt := range []struct {
+		load            spec.Load
+		planned, ok     int64
+		reason, message string
+	}{
+		{spec.Load{Requests: 5, Sessions: 3}, 5, 5, tape.ReasonCompleted, "load.requests 5 ended the run; load.sessions 3 never reached"},
+		{spec.Load{Requests: 50, Sessions: 2, Duration: spec.Duration(time.Minute)}, 6, 6, tape.ReasonCompleted, "load.sessions 2 ended the run; load.requests 50 and load.duration 60 s never reached"},
+		{spec.Load{Requests: 50, Sessions: 2, Duration: spec.Duration(3500 * time.Millisecond)}, 6, 4, tape.ReasonDuration, "load.duration 3.5 s ended the run; load.sessions 2 and load.requests 50 never reached"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := talks{3, 3, 3}
+			tt.load.SessionConcurrency = 1
+			sum, requests, _ := rig{t: t, clk: clock.New(), handler: &sayer{d: time.Second}, source: s, data: s.data(), load: tt.load, reply: true}.run()
+			f := sum.Footer
+			if f.Planned != tt.planned || f.OK != tt.ok || f.NotIssued != tt.planned-tt.ok || f.Reason != tt.reason || f.Message != tt.message || int64(len(requests)) != tt.ok {
+				t.Errorf("%+v, %d requests", f, len(requests))
+			}
+		})
+	}
+}

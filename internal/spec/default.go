@@ -104,7 +104,7 @@ func (s *Spec) resolve(file string) {
 		if !s.wasSet("workload.dataset.turns") {
 			s.Workload.Dataset.Turns = "all"
 		}
-		if !s.wasSet("load.sessions") && !bounded {
+		if !s.wasSet("load.sessions") && !s.wasSet("load.requests") && !bounded {
 			s.Load.Sessions = 1
 		}
 		if !s.wasSet("load.session_concurrency") && !open && s.Load.SessionConcurrency == 0 {

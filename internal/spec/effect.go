@@ -211,7 +211,7 @@ func (c *checker) bounds() {
 	if l.Requests > 0 && l.Duration > 0 && len(l.Stages) == 0 {
 		c.note("load.duration", "", "load.requests %d and load.duration %s both bound the run: it ends with whichever comes first", l.Requests, l.Duration)
 	}
-	if most := l.Requests + l.Warmup; l.Requests > 0 && l.Concurrency > most && c.s.given("load.concurrency") {
+	if most := l.Requests + l.Warmup; l.Requests > 0 && !c.s.Workload.Sessions && l.Concurrency > most && c.s.given("load.concurrency") {
 		c.note("load.concurrency", "", "%d is never reached: there are %d requests", l.Concurrency, most)
 	}
 	for _, f := range []struct {

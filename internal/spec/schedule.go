@@ -82,7 +82,6 @@ func (s *Spec) scheduleEffect(idle func(when bool, path, why, mend string)) {
 		idle(!w.Sessions, path, asks, "workload.sessions: true, or remove it")
 	}
 	if w.Sessions {
-		idle(true, "load.requests", "workload.sessions is true: load.sessions counts", "use load.sessions")
 		idle(true, "load.tail", "workload.sessions is true, and sessions have no tail", "remove it")
 		idle(w.Dataset.Turns != "all", "workload.dataset.turns", "workload.sessions is true, which asks all turns", "remove it")
 		idle(l.Think.Mean == 0, "load.think.kind", "load.think.mean is 0: there is no pause", "give load.think.mean, or remove it")
@@ -146,11 +145,18 @@ func (c *checker) sessionBounds() {
 		c.bad("workload.sessions", "an API that takes messages, such as target.api: openai-chat", "target.api %s takes one prompt, not a conversation", s.Target.API)
 	case s.Workload.Dataset.Format == "bodies" || len(s.Workload.Body) > 0:
 		c.bad("workload.sessions", "rows with messages, or ShareGPT conversations", "whole request bodies cannot be continued")
-	case !l.Open() && l.Sessions == 0:
-		c.bad("load.sessions", "give load.sessions, with load.duration or load.stages more of them than fit in that time", "a closed loop of sessions needs to know how many, also when time bounds it")
-	case l.Open() && l.Sessions == 0 && l.Duration == 0 && l.Arrivals != "replay":
-		c.bad("load.sessions", "give load.sessions or load.duration", "neither sessions nor duration: the run would never end")
+	case l.Sessions == 0 && l.Requests == 0 && l.Duration == 0 && l.Arrivals != "replay":
+		c.bad("load.sessions", "give load.sessions, load.requests or load.duration", "neither sessions, requests nor duration: the run would never end")
 	case !l.Open() && l.SessionConcurrency == 0 && len(l.Stages) == 0:
 		c.bad("load.session_concurrency", "1 or more", "no cap needs a rate")
+	}
+	if l.Sessions > 0 && l.Duration > 0 && len(l.Stages) == 0 {
+		c.note("load.duration", "", "load.sessions %d and load.duration %s both bound the run: it ends with whichever comes first", l.Sessions, l.Duration)
+	}
+	if most := l.SessionConcurrency; most > 0 && l.Concurrency > most && s.given("load.concurrency") {
+		c.note("load.concurrency", "", "%d is never reached: load.session_concurrency is %d, and a session has one request in flight", l.Concurrency, most)
+	}
+	if most := l.Sessions + l.Warmup; l.Sessions > 0 && l.SessionConcurrency > most && s.given("load.session_concurrency") {
+		c.note("load.session_concurrency", "", "%d is never reached: there are %d sessions", l.SessionConcurrency, most)
 	}
 }

@@ -201,7 +201,7 @@ type Prepare struct {
 // Load is when and how much. Requests (N), Concurrency (C) and Rate (r) are
 // three separate constraints.
 type Load struct {
-	// N, measured requests. Left out beside duration: as many as fit; else 1.
+	// N, measured requests; of sessions at most so many turns in all, whatever load.sessions says. Left out beside duration: as many as fit; else 1.
 	Requests int64 `json:"requests"`
 	// C, most requests in flight. Left out beside rate: no cap; else 1.
 	Concurrency int64 `json:"concurrency"`
@@ -221,7 +221,7 @@ type Load struct {
 	Stages []Stage `json:"stages"`
 	// Between the opening of one slot of a closed loop and the next, at the start.
 	Stagger Duration `json:"stagger"`
-	// Measured sessions, in place of requests (workload.sessions); rate is then that of sessions. Left out beside rate and duration: as many as fit; needed beside duration without a rate; else 1.
+	// Measured sessions (workload.sessions); rate is then that of sessions. Left out beside duration or requests: as many as fit; else 1.
 	Sessions int64 `json:"sessions"`
 	// Most sessions open at once. Left out beside a rate: no cap; else 1.
 	SessionConcurrency int64 `json:"session_concurrency"`

@@ -4,7 +4,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -228,15 +227,18 @@ func TestValidateOfCode(t *testing.T) {
 	}
 }
 
-// A closed loop of sessions is never one session by default when time bounds it.
+// A closed loop of sessions is never one session by default when time, or a number
+// of requests, bounds it.
 func TestSessionsByTime(t *testing.T) {
 	for _, c := range []struct {
 		load string
-		want int64 // 0: an error that names load.sessions
+		want int64 // 0: as many as fit
 	}{
 		{"{duration: 3s}", 0},
 		{"{stages: [{concurrency: 2, duration: 3s}]}", 0},
 		{"{duration: 3s, sessions: 9}", 9},
+		{"{requests: 7}", 0},
+		{"{requests: 7, sessions: 9}", 9},
 		{"{}", 1},
 	} {
 		file := filepath.Join(t.TempDir(), "a.yaml")
@@ -250,8 +252,8 @@ func TestSessionsByTime(t *testing.T) {
 				fields = append(fields, i.Field)
 			}
 		}
-		if c.want == 0 && !slices.Equal(fields, []string{"load.sessions"}) || c.want > 0 && (len(fields) > 0 || s.Load.Sessions != c.want) {
-			t.Errorf("%s: errors on %q, want %d sessions", c.load, fields, c.want)
+		if len(fields) > 0 || s.Load.Sessions != c.want || s.Load.SessionConcurrency == 0 {
+			t.Errorf("%s: errors on %q, %d sessions, want %d", c.load, fields, s.Load.Sessions, c.want)
 		}
 	}
 }

@@ -177,7 +177,7 @@ func drawSpec(t *rapid.T) *Spec {
 	if s.Workload.Sessions = rapid.Bool().Draw(t, "sessions"); s.Workload.Sessions {
 		s.Workload.Dataset.Turns = "all"
 		s.Workload.History = pick("history", "workload.history")
-		s.Load.Requests, s.Load.Sessions, s.Load.SessionConcurrency = 0, 4, 9
+		s.Load.Requests, s.Load.Sessions, s.Load.SessionConcurrency = rapid.SampledFrom([]int64{0, 30}).Draw(t, "turns at most"), 4, 9
 	}
 	if s.Load.Arrivals != "replay" && rapid.Bool().Draw(t, "mixed") {
 		s.Workload.Mix = []Part{{"/a.jsonl", rapid.Float64Range(0.1, 9).Draw(t, "weight"), rapid.SampledFrom([]string{"", "{q}", "a: b, c", "# c"}).Draw(t, "part"), 0}, {"/b.jsonl", 1, "", 7}}
