@@ -248,6 +248,10 @@ func TestSGLangBackends(t *testing.T) {
 	tools := request(0, 200, "r@10 t@100 t@150 f@150 d@200", usage(5, 9, 9))
 	check(t, "sglang", load(t, chatSpec, tools), want{"mean_ttft_ms": 0, "mean_itl_ms": 0, "mean_tpot_ms": 200.0 / 8}, nil)
 
+	// Reasoning is text in chat.
+	reasoning := request(0, 400, "r@10 s@100 s@150 c@300 f@300 d@310", usage(5, 3, 3))
+	check(t, "sglang", load(t, chatSpec, reasoning), want{"mean_ttft_ms": 100, "mean_itl_ms": 100, "mean_tpot_ms": 210.0 / 2}, nil)
+
 	// Completions index the choices of an error event, and fail.
 	text := `{"target":{"api":"openai-completions"},"workload":{"stream":true},"load":{}}`
 	check(t, "sglang", load(t, text, five()[4]), want{"completed": 0, "mean_e2e_latency_ms": math.NaN(), "mean_ttft_ms": 0},
@@ -302,6 +306,8 @@ func TestGuideLLM(t *testing.T) {
 		"output_tokens_per_second_mean": 13 / 1.150, // the refusal's nothing at 950 is its first event
 		"tokens_per_second_mean":        73 / 1.150,
 	}, nil)
+	// Alone, the output's time is from its first token to its last.
+	check(t, "guidellm", load(t, chatSpec, five()[0]), want{"output_tokens_per_second_mean": 3 / 0.140, "prompt_tokens_per_second_mean": 0, "requests_per_second_mean": 1 / 0.402, "tokens_per_second_mean": 13 / 0.140}, nil)
 	tab, _ := Make("guidellm", load(t, chatSpec, five()...))
 	last := tab.Sections[len(tab.Sections)-1]
 	if got := fmt.Sprint(last.Columns[1], " ", last.Rows[0]); got != "Requests Concurrency Mdn [concurrent 1.0 0.9 4.2 52.2 11.3 63.5]" {
