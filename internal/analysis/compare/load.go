@@ -41,11 +41,12 @@ type side struct {
 	runs []*run
 }
 
-// load reads the tapes of a side, oldest first. keepRows keeps the values per row.
+// load reads the tapes of a side, oldest first. keepRows keeps the values per row and
+// the intervals within the run.
 func load(name string, in Input, windows []string, keepRows bool) (*side, error) {
 	s := &side{name: name, path: in.Path}
 	for _, path := range in.Tapes {
-		r, err := loadRun(path, windows, keepRows && len(in.Tapes) == 1)
+		r, err := loadRun(path, windows, keepRows)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
@@ -62,7 +63,8 @@ func loadRun(path string, windows []string, keepRows bool) (*run, error) {
 	}
 	defer t.Close()
 	w := &witness{Reader: t}
-	res, err := analysis.Analyse(w, analysis.Options{Windows: windows})
+	// Intervals within a run serve where there is one run a side alone.
+	res, err := analysis.Analyse(w, analysis.Options{Windows: windows, NoCI: !keepRows})
 	if err != nil {
 		return nil, err
 	}
