@@ -136,6 +136,8 @@ func runsOf(s compare.Side) string {
 		text = fmt.Sprintf("%d runs", n)
 	}
 	switch {
+	case unfit > 0 && len(s.Runs) == 1:
+		return text + ", NOT fit for use"
 	case unfit > 0:
 		return fmt.Sprintf("%s, %d NOT fit for use", text, unfit)
 	case len(s.Runs) == 1:

@@ -169,20 +169,18 @@ func (c *comparison) chooseWindow() error {
 	if c.o.Window != "" {
 		kinds = []string{c.o.Window}
 	}
-	var lacking string // of the first kind
+	var lacking string
 	for i, kind := range kinds {
 		missing := ""
 		for _, s := range c.sides {
 			for _, r := range s.runs {
 				if c.window(r, kind) == nil && missing == "" {
-					missing = fmt.Sprintf("%s has no %s window: %s", r.ref.Path, kind, why(r, kind))
+					missing = r.ref.Path + ": " + why(r, kind)
 				}
 			}
 		}
 		if missing != "" {
-			if i == 0 {
-				lacking = missing
-			}
+			lacking = missing // of the last kind there is nothing to fall back on
 			continue
 		}
 		c.kind, c.out.Window = kind, kind
@@ -206,7 +204,7 @@ func why(r *run, kind string) string {
 			return w.Why
 		}
 	}
-	return "nothing was measured"
+	return "no " + kind + " window"
 }
 
 // chooseOn resolves the metrics that decide. One that no run has is refused by name
@@ -238,6 +236,11 @@ func (c *comparison) chooseOn() error {
 		}
 		if !slices.Contains(c.out.On, m) && c.observed(m) {
 			c.out.On = append(c.out.On, m)
+		}
+	}
+	for _, s := range c.sides {
+		if _, failed := s.ends(); failed > 0 && !slices.Contains(c.out.On, failedKey) {
+			c.out.On = append(c.out.On, failedKey)
 		}
 	}
 	if len(c.out.On) == 0 {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -257,6 +258,35 @@ func TestUnstreamed(t *testing.T) {
 	}
 	if got := strings.Join(compared(t, c).On, " "); got != "e2e_ms.p50 output_tokens_per_s" {
 		t.Errorf("decided by %s", got)
+	}
+}
+
+// TestFailuresDecide: a side whose requests fail is worse, however fast the rest, also
+// when nothing else can be compared; one failure in many is chance.
+func TestFailuresDecide(t *testing.T) {
+	for _, c := range []struct {
+		runs         int
+		failed, want string
+		each         int64
+	}{{1, "all", Worse, 500}, {1, "a tenth", Worse, 50}, {1, "one", "", 1}, {3, "a tenth", Worse, 50}, {5, "a tenth", Worse, 50}} {
+		t.Run(fmt.Sprintf("%d runs, %s", c.runs, c.failed), func(t *testing.T) {
+			x := turns(rand.New(rand.NewPCG(9, 9)), 5, 0.001, 1)
+			for _, s := range x.sides {
+				s.runs = s.runs[:c.runs]
+			}
+			for _, r := range x.sides[1].runs {
+				r.ref.OK, r.ref.Failed = 500-c.each, c.each
+			}
+			for _, s := range x.sides {
+				for _, r := range s.runs {
+					r.res.Counts = analysis.Counts{OK: r.ref.OK, Failed: r.ref.Failed}
+				}
+			}
+			out := compared(t, x)
+			if !slices.Contains(out.On, failedKey) || (out.Verdict == Worse) != (c.want == Worse) {
+				t.Errorf("%s by %v: %s", out.Verdict, out.On, out.Line)
+			}
+		})
 	}
 }
 

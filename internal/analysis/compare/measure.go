@@ -17,6 +17,7 @@ type effect struct {
 	method string
 	why    string // by none: why
 	pairs  int64
+	a, b   float64 // by counts: the shares, over all runs of a side
 }
 
 // level of intervals.
@@ -51,6 +52,10 @@ func (c *comparison) measure(n name, a, b *side, rows *pairedRows) Metric {
 	case len(va) >= fewRuns && len(vb) >= fewRuns:
 		m.A, m.B = values(va, true), values(vb, true)
 		e = byRank(va, vb)
+	case n.text == failedKey:
+		m.A, m.B = values(va, false), values(vb, false)
+		e = byCounts(a, b)
+		m.A.Value, m.B.Value = ref(e.a), ref(e.b)
 	case len(va)+len(vb) > 2:
 		m.A, m.B = values(va, false), values(vb, false)
 		shift, se, df, _ := stat.PooledShift(va, vb)
@@ -136,6 +141,24 @@ func byRank(a, b []float64) effect {
 	e := effect{method: ByRank, p: stat.RankSum(a, b)}
 	e.shift, e.lo, e.hi, e.level, _ = stat.Shift(a, b, level) // 5 and 5 always have an interval
 	return e
+}
+
+// byCounts compares the shares of failed requests, counted over all runs of a side.
+func byCounts(a, b *side) effect {
+	okA, failedA := a.ends()
+	okB, failedB := b.ends()
+	n, m := okA+failedA, okB+failedB
+	e := effect{method: ByCounts, level: level, p: stat.Fisher(failedA, n, failedB, m), a: float64(failedA) / float64(n), b: float64(failedB) / float64(m)}
+	e.shift, e.lo, e.hi = stat.ShareShift(failedA, n, failedB, m, level)
+	return e
+}
+
+// ends counts the requests of a side that ended well, and that failed.
+func (s *side) ends() (ok, failed int64) {
+	for _, r := range s.runs {
+		ok, failed = ok+r.ref.OK, failed+r.ref.Failed
+	}
+	return ok, failed
 }
 
 // bySections joins the intervals that each of two runs has by itself.

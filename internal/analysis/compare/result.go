@@ -81,6 +81,7 @@ const (
 	ByRank    = "rank"     // rank-sum test and Hodges–Lehmann shift over runs
 	ByT       = "t"        // t interval over runs
 	ByRows    = "rows"     // differences of paired plan rows, sectioned in plan order
+	ByCounts  = "counts"   // exact test and interval of two shares of requests
 	BySection = "sections" // each run's own interval by sectioning
 	ByNone    = "none"     // no interval could be had
 )

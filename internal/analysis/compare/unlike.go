@@ -121,14 +121,8 @@ func (c *comparison) order(a, b *side) []string {
 // slow ones looks fast.
 func (c *comparison) load(a, b *side, p *Pair) []string {
 	var out []string
-	sum := func(s *side) (ok, failed int64) {
-		for _, r := range s.runs {
-			ok, failed = ok+r.ref.OK, failed+r.ref.Failed
-		}
-		return ok, failed
-	}
-	okA, failedA := sum(a)
-	okB, failedB := sum(b)
+	okA, failedA := a.ends()
+	okB, failedB := b.ends()
 	if failedA+failedB > 0 {
 		out = append(out, fmt.Sprintf("failed requests are in no latency: %s %d of %d, %s %d of %d", a.name, failedA, okA+failedA, b.name, failedB, okB+failedB))
 	}
@@ -170,7 +164,7 @@ func (c *comparison) unlike(a, b *side) []string {
 	add("tokentape", func(r *run) string { return r.res.About.Tool })
 	add("preparation of the cache", func(r *run) string { return prepared(r) })
 	add("source of output token counts", func(r *run) string {
-		if s := c.window(r, c.kind).Metrics["output_tokens"]; s != nil {
+		if s := c.window(r, c.kind).Metrics["output_tokens"]; s != nil && s.Source != "" {
 			return s.Source
 		}
 		return "none"

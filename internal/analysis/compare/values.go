@@ -12,7 +12,8 @@ import (
 
 // DefaultOn are the metrics that decide unless others are asked for: each of the
 // three answers for a part of the service, and is steady enough for few runs. Where
-// nothing was streamed e2e_ms.p50 stands for the first two.
+// nothing was streamed e2e_ms.p50 stands for the first two. Where requests failed,
+// failed_share decides too: they are in no other metric.
 var DefaultOn = []string{"ttft_ms.p50", "tpot_ms.p50", "output_tokens_per_s"}
 
 // unstreamed replaces those of DefaultOn that need a stream.
