@@ -26,6 +26,7 @@ import (
 	"tokentape/internal/plan"
 	"tokentape/internal/run"
 	"tokentape/internal/spec"
+	"tokentape/internal/workload"
 	"tokentape/simserver"
 	"tokentape/tape"
 )
@@ -53,6 +54,17 @@ type paced struct {
 }
 
 const pacedOptions = "paced"
+
+// sinkOptions is a server that reads the body, counts nothing and answers one token
+// after 500 ms: what a server does with a long prompt must not be the client's.
+const sinkOptions = "sink"
+
+func sink(w http.ResponseWriter, r *http.Request) {
+	io.Copy(io.Discard, r.Body)
+	time.Sleep(500 * time.Millisecond)
+	w.Header().Set("Content-Type", "text/event-stream")
+	io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"word"},"finish_reason":"length"}]}`+"\n\ndata: [DONE]\n\n")
+}
 
 func (p *paced) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.Copy(io.Discard, r.Body)
@@ -88,6 +100,13 @@ func serveSim(options string) {
 		io.Copy(io.Discard, os.Stdin)
 		srv.Close()
 		printTruths(p.all)
+		return
+	}
+	if options == sinkOptions {
+		srv := httptest.NewServer(http.HandlerFunc(sink))
+		fmt.Println(srv.URL)
+		io.Copy(io.Discard, os.Stdin)
+		srv.Close()
 		return
 	}
 	o := simserver.Defaults()
@@ -151,6 +170,11 @@ func simProcess(b *testing.B, options string) (url string, truths func() map[str
 // server's truths.
 func socketRun(b *testing.B, options string, load spec.Load, output int64) (*clock.Clock, []*tape.Request, map[string]simserver.Truth) {
 	b.Helper()
+	return socketRunOf(b, options, load, output, questions{load.Requests, 0})
+}
+
+func socketRunOf(b *testing.B, options string, load spec.Load, output int64, source workload.Source) (*clock.Clock, []*tape.Request, map[string]simserver.Truth) {
+	b.Helper()
 	defer run.Tune()()
 	url, truths := simProcess(b, options)
 	p, err := plan.Make(load, output, load.Requests, "", "", spec.Seeds{Run: 1})
@@ -167,7 +191,7 @@ func socketRun(b *testing.B, options string, load spec.Load, output int64) (*clo
 		b.Fatal(err)
 	}
 	sum, err := run.Run(context.Background(), run.Config{
-		Clock: clk, Plan: p, Source: questions{load.Requests, 0}, Tape: w,
+		Clock: clk, Plan: p, Source: source, Tape: w,
 		Exchange: exchange.New(exchange.Config{
 			Client: c, Dialect: d, Clock: clk, URL: url,
 			Options: dialect.Options{Model: "sim-7b", Stream: true, Sampling: map[string]any{"ignore_eos": true}},

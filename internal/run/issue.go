@@ -11,10 +11,6 @@ import (
 	"tokentape/tape"
 )
 
-// stageAhead is how many rows are prepared before they are due: enough to cover
-// a burst, little enough that bodies of a megabyte stay affordable.
-const stageAhead = 32
-
 // job is one row, ready to go out.
 type job struct {
 	row   plan.Row
@@ -24,47 +20,6 @@ type job struct {
 
 	session *session // nil: none
 	freedAt int64    // when it gave its slot back
-}
-
-// stage prepares rows ahead of the pacer, so that reading the dataset and
-// encoding a body never delay a send.
-func (e *engine) stage() <-chan *job {
-	out := make(chan *job, stageAhead)
-	go func() {
-		defer close(out)
-		put := func(row plan.Row) bool {
-			j, err := e.prepare(row)
-			if err != nil {
-				e.stop(tape.ReasonDataset, err.Error())
-				return false
-			}
-			select {
-			case out <- j:
-				return true
-			case <-e.issue.Done():
-				return false
-			}
-		}
-		for i := int64(0); ; i++ {
-			row, ok := e.cfg.Plan.At(i)
-			if !ok {
-				break
-			}
-			if row.Turn > 0 {
-				continue // sent by its session
-			}
-			if !put(row) {
-				return
-			}
-		}
-		for i := int64(0); e.cfg.Tail; i++ {
-			row, ok := e.cfg.Plan.Tail(i)
-			if !ok || !put(row) {
-				return
-			}
-		}
-	}()
-	return out
 }
 
 func (e *engine) prepare(row plan.Row) (*job, error) {
@@ -98,13 +53,17 @@ func (e *engine) prepareItem(row plan.Row, item workload.Item) (*job, error) {
 
 // pace releases the rows in order: when due, and when a slot is free. It holds
 // one thread for the whole run.
-func (e *engine) pace(j *job, staged <-chan *job) {
+func (e *engine) pace(staged *staging) {
 	p := pace.New(e.clk)
 	defer p.Lock()()
 	if _, err := p.Wait(e.issue, e.base); err != nil {
 		return
 	}
-	for ok := true; ok; j, ok = <-staged {
+	for {
+		j, ok := staged.take()
+		if !ok {
+			return
+		}
 		due := j.row.Due
 		if due != plan.NoDue {
 			if _, err := p.Wait(e.issue, e.base+due); err != nil {

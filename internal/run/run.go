@@ -166,8 +166,15 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 		e.inputs = countInputs(cfg.Inputs)
 		defer e.inputs.close()
 	}
+	side, endSide := context.WithCancel(context.WithoutCancel(ctx))
+	defer endSide()
+	var sideWG sync.WaitGroup
+	sideWG.Go(func() { e.watchContext(ctx, side) })
+	if cfg.Stop != nil {
+		sideWG.Go(func() { e.watchInterrupts(side) })
+	}
 	staged := e.stage()
-	first, open := <-staged // the first body is ready before t = 0
+	<-staged.full // bodies are ready before t = 0
 
 	// Issuing begins a little later, so that the pacer waits for the first due
 	// time as it does for every other.
@@ -183,18 +190,12 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 	e.rec.put(&cfg.Header)
 	e.rec.flush() // in a frame of its own: a kill or a tear leaves a tape that says what it is
 
-	side, endSide := context.WithCancel(context.WithoutCancel(ctx))
-	var sideWG sync.WaitGroup
 	for _, s := range cfg.Samplers {
 		sideWG.Go(func() { s(side, e.gauges, e.rec.put) })
 	}
 	sideWG.Go(func() { e.clk.Tick(side, flushEvery, func(int64) { e.rec.flush() }) })
 	if cfg.Publish != nil {
 		sideWG.Go(func() { e.clk.Tick(side, int64(100*time.Millisecond), func(int64) { cfg.Publish(e.snapshot()) }) })
-	}
-	sideWG.Go(func() { e.watchContext(ctx, side) })
-	if cfg.Stop != nil {
-		sideWG.Go(func() { e.watchInterrupts(side) })
 	}
 	if len(cfg.Prepare.Flush) > 0 || cfg.Prepare.Rows > 0 {
 		e.prepareServer()
@@ -206,9 +207,7 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 		defer t.Stop()
 	}
 
-	if open {
-		e.pace(first, staged)
-	}
+	e.pace(staged)
 	if e.cfg.Plan.Params.Sessions {
 		e.wg.Wait() // their later turns are issued from what the first ones brought
 	}
@@ -217,7 +216,7 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 	e.allSent = true
 	e.mu.Unlock()
 	e.cancelIssue(nil)
-	for range staged { // let the stager end
+	for range staged.jobs { // let the stager end
 	}
 	e.wg.Wait()
 	e.stopBy(ctx) // the last request may have broken a rule
