@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"net/http"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -200,6 +201,9 @@ func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error
 	}
 	show := a.loading()
 	defer show.done()
+	// What is kept of rows holds no pointers, so that collecting more often costs
+	// next to nothing, and a file of many short rows stays small in memory.
+	defer debug.SetGCPercent(debug.SetGCPercent(40))
 	if j.source, err = openItems(s.Workload, s.Seeds.Run, rows.Options{Watch: show.file(), Check: func(item workload.Item) error {
 		if s.Workload.Sessions {
 			if _, err := workload.Converse(item, j.recorded()); err != nil {
