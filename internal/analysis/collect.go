@@ -73,7 +73,6 @@ type run struct {
 	sha256  string
 	spec    spec
 
-	arena   metric.Arena
 	reqs    []metric.Request
 	facts   []fact // of the request at the same index
 	flight  *window.Flight
@@ -81,8 +80,8 @@ type run struct {
 	extra   map[string]*Window  // tables that a condition or a question asked for beside the report's
 	// proved: the server reports cached tokens, so a missing count is a 0.
 	proved bool
-	exact  int64  // ITL gaps up to which their distribution is exact
-	later  *later // nil: reqs hold their events
+	exact  int64 // ITL gaps up to which their distribution is exact
+	later  *later
 }
 
 // fact is what statistics do not need but counts, rows and checks do.
@@ -105,7 +104,7 @@ type fact struct {
 // limit, or all of them where src cannot be read again.
 func collect(src Source, o Options) (*run, error) {
 	again, _ := src.(Rereader)
-	r := &run{exact: cmp.Or(o.exact, exactGaps), starts: map[string]float64{}, trended: map[string][]string{}}
+	r := &run{later: new(later), exact: cmp.Or(o.exact, exactGaps), starts: map[string]float64{}, trended: map[string][]string{}}
 	words := interner{}
 	for {
 		rec, err := src.Next()
@@ -130,9 +129,8 @@ func collect(src Source, o Options) (*run, error) {
 			r.caps = append(r.caps, rec)
 		case *tape.Request:
 			r.add(rec, words)
-			if again != nil && r.later == nil && r.arena.Bytes() > cmp.Or(o.kept, keptBytes) {
-				r.later = &later{src: again}
-				r.arena = metric.Arena{Off: true}
+			if again != nil && !r.later.arena.Off && r.later.arena.Bytes() > cmp.Or(o.kept, keptBytes) {
+				r.later.src, r.later.arena = again, metric.Arena{Off: true}
 				for i := range r.reqs {
 					r.reqs[i].Drop()
 				}
@@ -173,7 +171,7 @@ func (in interner) word(s string) string {
 }
 
 func (r *run) add(q *tape.Request, in interner) {
-	m := metric.Reduce(q, &r.arena)
+	m := metric.Reduce(q, &r.later.arena)
 	m.InputSource, m.OutputSource = in.word(m.InputSource), in.word(m.OutputSource)
 	m.Phase = tape.Phase(in.word(string(m.Phase)))
 	f := fact{
@@ -239,7 +237,7 @@ func (r *run) sort() {
 		x, y := &r.reqs[a], &r.reqs[b]
 		return cmp.Or(cmp.Compare(x.Seq, y.Seq), cmp.Compare(x.Phase, y.Phase), cmp.Compare(x.Released, y.Released))
 	})
-	if r.later != nil {
+	if r.later.src != nil {
 		r.later.place = make([]int32, len(order))
 		for to, from := range order {
 			r.later.place[from] = int32(to)

@@ -143,7 +143,7 @@ func TestITLHistogram(t *testing.T) {
 		}
 	}
 	exact := r.itl(cohort, Options{})
-	r.exact = 10
+	r.exact, r.later.pools = 10, nil
 	hist := r.itl(cohort, Options{})
 	if exact.N != hist.N || len(hist.CI) != 0 || len(hist.Warnings) == 0 {
 		t.Fatalf("%+v", hist)

@@ -21,17 +21,22 @@ func (r *run) itl(cohort []int, o Options) *Summary {
 	if len(cohort) > 0 {
 		per = max(1, float64(most)/float64(len(cohort)))
 	}
-	if most > r.exact {
-		h := r.histogram(cohort)
+	if !r.look([][]int{cohort}, nil) {
+		return summary(stat.Description{}, per)
+	}
+	if h := r.later.pool(cohort).gaps; h != nil {
 		s := summary(h.Describe(1e6), per)
 		s.Warnings = append(s.Warnings, fmt.Sprintf("percentiles are from a histogram with at most 0.1 %% error: %s gaps are above the limit of %s; no interval", thousands(h.N()), thousands(r.exact)))
 		return s
 	}
-	r.look([][]int{cohort}, nil)
 	xs := make([]float64, 0, most)
 	ends := make([]int, len(cohort)) // of each request's gaps in xs
+	var s metric.Stream
 	for k, i := range cohort {
-		r.reqs[i].EachITL(func(gap int64) { xs = append(xs, float64(gap)/1e6) })
+		s.Load(&r.reqs[i])
+		for _, gap := range s.Gaps() {
+			xs = append(xs, float64(gap)/1e6)
+		}
 		ends[k] = len(xs)
 	}
 	d := stat.DescribePooled(xs, ends, !o.NoCI)
@@ -46,21 +51,6 @@ func (r *run) gaps(cohort []int) int64 {
 		most += max(0, r.reqs[i].TokenEvents-1)
 	}
 	return most
-}
-
-// histogram takes the cohort's gaps without keeping them.
-func (r *run) histogram(cohort []int) *stat.Histogram {
-	if r.later != nil {
-		if !r.look([][]int{cohort}, nil) {
-			return new(stat.Histogram)
-		}
-		return r.later.pool(cohort).gaps
-	}
-	var h stat.Histogram
-	for _, i := range cohort {
-		r.reqs[i].EachITL(h.Add)
-	}
-	return &h
 }
 
 // itlStats are mean and largest gap of one request in milliseconds.

@@ -26,19 +26,18 @@ type Rereader interface {
 	Again() (again Source, done func() error, err error)
 }
 
-// later is what the second pass has found so far.
+// later is what windows need of the token events, found so far.
 type later struct {
-	src   Rereader
-	place []int32 // index into run.reqs of each request, in the order of the tape
+	src   Rereader // of the second pass; nil: the requests hold their events
+	place []int32  // for it: index into run.reqs of each request, in the order of the tape
 	arena metric.Arena
 	cuts  []int64 // points in time that requests have marks at, sorted
 	pools []*pool
-	reads int
 	err   error // the first
 }
 
-// pool are the gaps of one cohort: a histogram, or nil where its requests hold
-// their events.
+// pool are the gaps of one cohort: a histogram, or nil where there are so few that
+// its requests hold their events.
 type pool struct {
 	cohort []int
 	gaps   *stat.Histogram
@@ -73,14 +72,13 @@ func cuts(ivs []window.Interval) []int64 {
 }
 
 // look makes sure that the gaps of the cohorts are known, and the tokens between
-// any two of the cuts. It reads the tape once for all that is missing, so callers
-// ask for much at a time; where the events are in memory there is nothing to do.
-// After an error, which stays in r.later, it reports false, and nothing may be
-// asked of the events.
+// any two of the cuts. It goes over all events once for all that is missing, in
+// memory or on the tape, so callers ask for much at a time. After an error, which
+// stays in r.later, it reports false, and nothing may be asked of the events.
 func (r *run) look(cohorts [][]int, cuts []int64) (ok bool) {
 	l := r.later
-	if l == nil || l.err != nil {
-		return l == nil
+	if l.err != nil {
+		return false
 	}
 	var fresh []*pool
 	for _, c := range cohorts {
@@ -96,21 +94,19 @@ func (r *run) look(cohorts [][]int, cuts []int64) (ok bool) {
 		return true
 	}
 	l.cuts, l.pools = all, append(l.pools, fresh...)
-	l.reads++
-	l.err = r.readAgain(fresh)
+	l.err = r.fill(fresh)
 	return l.err == nil
 }
 
-// readAgain reads the tape and takes the gaps of the pools, and marks at all cuts.
-// A gap is counted once, however many cohorts hold its request: requests that are
-// in the same cohorts share a histogram, and each cohort adds up its own.
-func (r *run) readAgain(pools []*pool) error {
+// fill takes the gaps of the pools, and marks at all cuts, from the events. A gap
+// is counted once, however many cohorts hold its request: requests that are in the
+// same cohorts share a histogram, and each cohort adds up its own.
+func (r *run) fill(pools []*pool) error {
 	part := make([]int32, len(r.reqs)) // 0: in no cohort with a histogram
 	parts := []*stat.Histogram{nil}
 	keep := make([]bool, len(r.reqs))
-	var in [][]int // parts of each pool
-	for _, p := range pools {
-		in = append(in, nil)
+	in := make([][]int, len(pools)) // parts of each pool
+	for n, p := range pools {
 		if r.gaps(p.cohort) <= r.exact {
 			for _, i := range p.cohort {
 				keep[i] = true
@@ -125,23 +121,21 @@ func (r *run) readAgain(pools []*pool) error {
 				to = int32(len(parts))
 				split[part[i]] = to
 				parts = append(parts, new(stat.Histogram))
-				for k := range in { // the new part belongs to all that held the old one
+				for k := range n { // what belongs to a pool still does in parts
 					if slices.Contains(in[k], int(part[i])) {
 						in[k] = append(in[k], int(to))
 					}
 				}
-				in[len(in)-1] = append(in[len(in)-1], int(to))
+				in[n] = append(in[n], int(to))
 			}
 			part[i] = to
 		}
 	}
-	var s metric.Stream
-	err := r.eachAgain(func(i int, rec *tape.Request) {
+	err := r.eachStream(func(i int, s *metric.Stream) {
 		q := &r.reqs[i]
-		s.Read(rec)
-		q.Mark(&s, r.later.cuts)
+		q.Mark(s, r.later.cuts)
 		if keep[i] {
-			q.Keep(&s, &r.later.arena)
+			q.Keep(s, &r.later.arena)
 		}
 		if h := parts[part[i]]; h != nil {
 			h.AddAll(s.Gaps())
@@ -155,9 +149,17 @@ func (r *run) readAgain(pools []*pool) error {
 	return err
 }
 
-// eachAgain calls f with every request of the tape and its index in plan order.
-func (r *run) eachAgain(f func(i int, rec *tape.Request)) error {
+// eachStream calls f with the events of every request and its index, in any order.
+func (r *run) eachStream(f func(i int, s *metric.Stream)) error {
 	l := r.later
+	var s metric.Stream
+	if l.src == nil {
+		for i := range r.reqs {
+			s.Load(&r.reqs[i])
+			f(i, &s)
+		}
+		return nil
+	}
 	src, done, err := l.src.Again()
 	if err != nil {
 		return fmt.Errorf("the tape has too many events to keep, and cannot be read a second time: %w", err)
@@ -180,7 +182,8 @@ func (r *run) eachAgain(f func(i int, rec *tape.Request)) error {
 		if q := &r.reqs[i]; req.Seq != q.Seq || int64(len(req.Events.DT)) != q.Events {
 			return changed
 		}
-		f(i, req)
+		s.Read(req)
+		f(i, &s)
 		n++
 	}
 	return nil

@@ -1,9 +1,6 @@
 package metric
 
-import (
-	"encoding/binary"
-	"iter"
-)
+import "encoding/binary"
 
 // chunk is the size of the arena's blocks. Blocks never move, so growing costs
 // no copy and no slack beyond one block.
@@ -72,29 +69,39 @@ func (a *Arena) keep(s *Stream) span {
 	return kept
 }
 
-// Tokens yields the request's token events in order of arrival.
-func (q *Request) Tokens() iter.Seq[Token] {
-	return func(yield func(Token) bool) {
-		var e Token
-		for _, b := range q.gaps.blocks {
-			for len(b) > 0 {
-				v, n := binary.Varint(b)
-				b = b[n:]
-				e.T += v
-				if q.gaps.choice {
-					v, n = binary.Varint(b)
-					b, e.Choice = b[n:], int32(v)
-				}
-				if q.gaps.counts {
-					v, n = binary.Varint(b)
-					b, e.Tokens = b[n:], v
-				}
-				if !yield(e) {
-					return
-				}
+// Load takes the events of q from the arena; ok is false where they are not there.
+func (s *Stream) Load(q *Request) (ok bool) {
+	s.reset(int(q.TokenEvents), q.gaps.choice, q.gaps.counts)
+	t := int64(0)
+	for _, b := range q.gaps.blocks {
+		for len(b) > 0 {
+			v, n := varint(b)
+			b, t = b[n:], t+v
+			s.T = append(s.T, t)
+			if q.gaps.choice {
+				v, n = varint(b)
+				b, s.Choice = b[n:], append(s.Choice, int32(v))
+			}
+			if q.gaps.counts {
+				v, n = varint(b)
+				b, s.Grown = b[n:], append(s.Grown, v)
 			}
 		}
 	}
+	return len(s.T) == int(q.TokenEvents)
+}
+
+// varint is binary.Varint of what the arena wrote itself.
+func varint(b []byte) (v int64, n int) {
+	u, shift := uint64(0), 0
+	for i, c := range b {
+		u |= uint64(c&0x7f) << (shift & 63)
+		if c < 0x80 {
+			return int64(u>>1) ^ -int64(u&1), i + 1
+		}
+		shift += 7
+	}
+	return 0, len(b)
 }
 
 // Counted reports whether token events carry growth of a running count.

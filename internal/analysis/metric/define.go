@@ -66,23 +66,6 @@ func (q *Request) Last() (int64, bool) {
 	return t, t != Absent
 }
 
-// EachITL calls f with every gap between successive token events of one choice,
-// zeros kept: inter-event latency, which is inter-token latency only where each
-// event carries one token. It needs the stored events; ITL does not.
-func (q *Request) EachITL(f func(gap int64)) {
-	if q.Choices > 1 {
-		gapsOfChoices(q.Tokens(), f)
-		return
-	}
-	prev := Absent
-	for e := range q.Tokens() {
-		if prev != Absent {
-			f(e.T - prev)
-		}
-		prev = e.T
-	}
-}
-
 // ITL is the number of ITL gaps, their sum and the greatest. Absent without one.
 func (q *Request) ITL() (n, sum, most int64, ok bool) {
 	return q.itlN, q.itlSum, q.itlMax, q.itlN > 0

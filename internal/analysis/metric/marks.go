@@ -9,9 +9,8 @@ import (
 // mark is how far a stream had come at a point in time.
 type mark struct{ t, events, grown int64 }
 
-// Drop forgets the token events. What remains are scalars, and marks where they
-// are set.
-func (q *Request) Drop() { q.gaps.blocks, q.marks = nil, nil }
+// Drop forgets the token events. What remains are scalars and marks.
+func (q *Request) Drop() { q.gaps.blocks = nil }
 
 // Keep stores the token events of s, which must be the request's own, in a.
 func (q *Request) Keep(s *Stream, a *Arena) {
@@ -21,8 +20,8 @@ func (q *Request) Keep(s *Stream, a *Arena) {
 }
 
 // Mark notes how far s, the request's own stream, had come at each of the cuts,
-// which are sorted. For a request without stored events TokensIn can be asked
-// between cuts alone.
+// which are sorted. TokensIn is quick between cuts; of a request without stored
+// events it can be asked between cuts alone.
 func (q *Request) Mark(s *Stream, cuts []int64) {
 	q.marks = nil
 	if q.TokenEvents == 0 {
@@ -53,24 +52,8 @@ func (q *Request) Mark(s *Stream, cuts []int64) {
 	}
 }
 
-// within counts the token events in (from, to] and the growth of the running
-// count that they brought.
-func (q *Request) within(from, to int64) (events, grown int64) {
-	if q.gaps.blocks == nil {
-		e0, g0 := q.before(from)
-		e1, g1 := q.before(to)
-		return max(0, e1-e0), max(0, g1-g0)
-	}
-	for e := range q.Tokens() {
-		if from < e.T && e.T <= to {
-			events++
-			grown += e.Tokens
-		}
-	}
-	return events, grown
-}
-
-// before counts the token events until t by the marks.
+// before counts the token events until t, and the growth of the running count that
+// they brought.
 func (q *Request) before(t int64) (events, grown int64) {
 	switch {
 	case t < q.t0:
@@ -78,9 +61,12 @@ func (q *Request) before(t int64) (events, grown int64) {
 	case t >= q.t1:
 		return q.TokenEvents, q.grown
 	}
-	i, ok := slices.BinarySearchFunc(q.marks, t, func(m mark, t int64) int { return cmp.Compare(m.t, t) })
-	if !ok {
+	if i, ok := slices.BinarySearchFunc(q.marks, t, func(m mark, t int64) int { return cmp.Compare(m.t, t) }); ok {
+		return q.marks[i].events, q.marks[i].grown
+	}
+	var s Stream
+	if !s.Load(q) {
 		panic(fmt.Sprintf("metric: request %d has neither its events nor a mark at %d ns", q.Seq, t))
 	}
-	return q.marks[i].events, q.marks[i].grown
+	return s.before(t)
 }

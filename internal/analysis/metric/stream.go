@@ -1,7 +1,6 @@
 package metric
 
 import (
-	"iter"
 	"slices"
 
 	"tokentape/tape"
@@ -19,26 +18,14 @@ type Stream struct {
 	grown   []int64
 }
 
-// Token is one token event.
-type Token struct {
-	T      int64
-	Choice int32
-	Tokens int64 // growth of the running count; 0 where the stream has none
-}
-
 // Read takes the token events of r. A stream without t_wrote_first has no times,
 // and so no events.
 func (s *Stream) Read(r *tape.Request) {
-	s.T, s.Choice, s.Grown = s.T[:0], nil, nil
-	t, ok := r.TWroteFirst.V, r.TWroteFirst.OK
-	if !ok {
+	several := choices(r) > 1
+	s.reset(len(r.Events.DT), several, len(r.Events.Tok) > 0 && !several)
+	t := stamp(r.TWroteFirst)
+	if t == Absent {
 		return
-	}
-	choices := choices(r)
-	if choices > 1 { // never nil
-		s.Choice = slices.Grow(s.choices[:0], len(r.Events.DT))
-	} else if len(r.Events.Tok) > 0 {
-		s.Grown = slices.Grow(s.grown[:0], len(r.Events.DT))
 	}
 	i, known := 0, int64(0)
 	for kind, n := range r.Events.Runs() {
@@ -74,11 +61,19 @@ func (s *Stream) Read(r *tape.Request) {
 		}
 		i += n
 	}
-	if s.Choice != nil {
-		s.choices = s.Choice
+}
+
+// reset makes room for n events with the columns that they have.
+func (s *Stream) reset(n int, choice, grown bool) {
+	s.T = slices.Grow(s.T[:0], n)
+	s.Choice, s.Grown = nil, nil
+	if choice {
+		s.choices = slices.Grow(s.choices[:0], max(n, 1)) // never nil
+		s.Choice = s.choices[:0]
 	}
-	if s.Grown != nil {
-		s.grown = s.Grown
+	if grown {
+		s.grown = slices.Grow(s.grown[:0], max(n, 1))
+		s.Grown = s.grown[:0]
 	}
 }
 
@@ -92,44 +87,31 @@ func choices(r *tape.Request) int32 {
 	return n
 }
 
-// tokens yields the events one by one.
-func (s *Stream) tokens(yield func(Token) bool) {
-	for i, t := range s.T {
-		e := Token{T: t}
-		if s.Choice != nil {
-			e.Choice = s.Choice[i]
-		}
-		if s.Grown != nil {
-			e.Tokens = s.Grown[i]
-		}
-		if !yield(e) {
-			return
-		}
-	}
-}
-
-// Gaps are the ITL of the request, good until the next call: see EachITL.
+// Gaps are the ITL of the request, good until the next call: the gaps between
+// successive token events of one choice, zeros kept. That is inter-event latency,
+// which is inter-token latency only where each event carries one token.
 func (s *Stream) Gaps() []int64 {
 	s.gaps = s.gaps[:0]
 	if s.Choice != nil {
-		gapsOfChoices(s.tokens, func(gap int64) { s.gaps = append(s.gaps, gap) })
+		last := map[int32]int64{}
+		for i, t := range s.T {
+			if before, ok := last[s.Choice[i]]; ok {
+				s.gaps = append(s.gaps, t-before)
+			}
+			last[s.Choice[i]] = t
+		}
 		return s.gaps
 	}
-	for i := 1; i < len(s.T); i++ {
-		s.gaps = append(s.gaps, s.T[i]-s.T[i-1])
+	if len(s.T) == 0 {
+		return nil
+	}
+	s.gaps = slices.Grow(s.gaps, len(s.T))[:len(s.T)-1]
+	prev := s.T[0]
+	for i, t := range s.T[1:] {
+		s.gaps[i] = t - prev
+		prev = t
 	}
 	return s.gaps
-}
-
-// gapsOfChoices calls f with the gaps between successive events of one choice.
-func gapsOfChoices(tokens iter.Seq[Token], f func(gap int64)) {
-	last := map[int32]int64{}
-	for e := range tokens {
-		if t, ok := last[e.Choice]; ok {
-			f(e.T - t)
-		}
-		last[e.Choice] = e.T
-	}
 }
 
 // before counts the events until t, and the growth that they brought.

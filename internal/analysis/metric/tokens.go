@@ -26,7 +26,9 @@ func (q *Request) TokensIn(from, to int64) (tokens float64, ok bool) {
 	if q.FirstToken != Absent && q.FirstToken > from && last <= to {
 		return all, true
 	}
-	events, grownIn := q.within(from, to)
+	e0, g0 := q.before(from)
+	e1, g1 := q.before(to)
+	events, grownIn := max(0, e1-e0), max(0, g1-g0)
 	if !q.Counted() || q.grown == 0 {
 		return float64(all*float64(events)) / float64(q.TokenEvents), true
 	}
