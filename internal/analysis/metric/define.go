@@ -66,6 +66,16 @@ func (q *Request) Last() (int64, bool) {
 	return t, t != Absent
 }
 
+// EachITL calls f with every ITL gap of a request whose events are stored: see
+// Stream.Gaps, which is for many requests.
+func (q *Request) EachITL(f func(gap int64)) {
+	var s Stream
+	s.Load(q)
+	for _, gap := range s.Gaps() {
+		f(gap)
+	}
+}
+
 // ITL is the number of ITL gaps, their sum and the greatest. Absent without one.
 func (q *Request) ITL() (n, sum, most int64, ok bool) {
 	return q.itlN, q.itlSum, q.itlMax, q.itlN > 0
