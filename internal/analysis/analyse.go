@@ -53,16 +53,25 @@ const (
 // of a newer major schema, or changed between the two readings. A torn or
 // incomplete tape is no error: the verdict says so.
 func AnalyseFile(path string, o Options) (*Results, error) {
-	r, err := tape.OpenFile(path)
+	src, done, err := open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
+	defer done()
+	return Analyse(src, o)
+}
+
+// open makes a Source of a file, which can be read again unless it is a pipe.
+func open(path string) (src Source, done func() error, err error) {
+	r, err := tape.OpenFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
 	if i, err := os.Stat(path); err != nil || !i.Mode().IsRegular() { // a pipe is read once
-		return Analyse(r, o)
+		return r, r.Close, nil
 	}
 	r.Ahead(runtime.GOMAXPROCS(0))
-	return Analyse(&file{r, path}, o)
+	return &file{r, path}, r.Close, nil
 }
 
 // file is a Rereader.
@@ -85,8 +94,14 @@ func (f *file) Again() (Source, func() error, error) {
 // a Rereader with too many events to keep. The numbers depend on the records
 // alone, not on their order in the tape, and on none of this.
 func Analyse(src Source, o Options) (*Results, error) {
+	_, res, _, err := analyse(src, o)
+	return res, err
+}
+
+// analyse is Analyse, with what it knows of the tape and the options as resolved.
+func analyse(src Source, o Options) (*run, *Results, Options, error) {
 	if err := CheckAs(o.As); err != nil {
-		return nil, err
+		return nil, nil, o, err
 	}
 	var others as.Loader
 	if len(o.As) > 0 {
@@ -94,7 +109,7 @@ func Analyse(src Source, o Options) (*Results, error) {
 	}
 	r, err := collect(src, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, o, err
 	}
 	kinds := o.Windows
 	if len(kinds) == 0 {
@@ -105,10 +120,10 @@ func Analyse(src Source, o Options) (*Results, error) {
 	}
 	for i, k := range kinds {
 		if err := window.Check(k); err != nil {
-			return nil, err
+			return nil, nil, o, err
 		}
 		if slices.Contains(kinds[:i], k) {
-			return nil, fmt.Errorf("window %q twice", k)
+			return nil, nil, o, fmt.Errorf("window %q twice", k)
 		}
 	}
 	if o.MinRequests == 0 {
@@ -124,7 +139,7 @@ func Analyse(src Source, o Options) (*Results, error) {
 	res.Load = r.load()
 	res.Remotes = r.remotes()
 	if res.As, err = asTables(&others, o.As); err != nil {
-		return nil, err
+		return nil, nil, o, err
 	}
 	intervals := make([]window.Interval, 0, len(kinds))
 	var members []member
@@ -151,7 +166,7 @@ func Analyse(src Source, o Options) (*Results, error) {
 	res.Verdict = r.verdict(res, o)
 	res.Expect = r.expect(res, o)
 	if r.later != nil && r.later.err != nil {
-		return nil, r.later.err
+		return nil, nil, o, r.later.err
 	}
-	return res, nil
+	return r, res, o, nil
 }

@@ -160,7 +160,7 @@ func (r *run) observed(c catalog.Condition, res *Results, o Options) observation
 		return absent(err.Error())
 	}
 	if w.From == nil {
-		return absent(fmt.Sprintf("this run has no window %s: %s", w.Kind, w.Why))
+		return absent(noWindow(w))
 	}
 	if c.Kind == catalog.KindMetric {
 		s := w.Metrics[c.Name]
@@ -169,7 +169,11 @@ func (r *run) observed(c catalog.Condition, res *Results, o Options) observation
 		}
 		ob.n = s.N
 		if ob.value, _ = named(reflect.ValueOf(*s), c.Stat); ob.value == nil {
-			return absent(fmt.Sprintf("%s of %s cannot be had from n = %d", c.Stat, c.Name, s.N))
+			why := fmt.Sprintf("%s of %s cannot be had from n = %d", c.Stat, c.Name, s.N)
+			if _, isQuantile := quantileOf(c.Stat); isQuantile {
+				why += ": no sample is to be expected beyond it, so that it would be the maximum under another name"
+			}
+			return absent(why)
 		}
 		if c.Stat == "n" || c.Stat == "n_eff" {
 			ob.unit = ""
@@ -184,6 +188,14 @@ func (r *run) observed(c catalog.Condition, res *Results, o Options) observation
 		}
 	}
 	return absent(def.Absent)
+}
+
+// noWindow says why a window does not exist.
+func noWindow(w *Window) string {
+	if strings.HasPrefix(w.Why, "no ") {
+		return w.Why
+	}
+	return fmt.Sprintf("this run has no window %s: %s", w.Kind, w.Why)
 }
 
 func interval(ci map[string][2]*float64, name string) *[2]*float64 {

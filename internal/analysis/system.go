@@ -50,7 +50,7 @@ func (r *run) byEvents(from, to int64) flow {
 	var out stat.Acc
 	for i := range r.reqs {
 		q := &r.reqs[i]
-		if !q.OK || q.Phase == tape.PhaseProbe || q.Phase == tape.PhasePrepare || q.Released == metric.Absent || q.Released >= to || q.End <= from {
+		if !served(q, from, to) {
 			continue
 		}
 		f.n++
@@ -74,6 +74,12 @@ func (r *run) byEvents(from, to int64) flow {
 	}
 	f.output = out.Sum()
 	return f
+}
+
+// served reports whether an ok request was in flight in (from, to], of a phase
+// whose tokens count.
+func served(q *metric.Request, from, to int64) bool {
+	return q.OK && q.Phase != tape.PhaseProbe && q.Phase != tape.PhasePrepare && q.Released != metric.Absent && q.Released < to && q.End > from
 }
 
 // system fills the rates of the whole service and the facts of the window.

@@ -16,19 +16,25 @@ const powerName = "power.csv"
 // analyse reads a tape, with the power series beside it, or the one at power where
 // that is given.
 func analyse(path string, o analysis.Options, power string) (*analysis.Results, error) {
-	if power == "" {
-		if beside := filepath.Join(filepath.Dir(path), powerName); fileExists(beside) {
-			power = beside
-		}
-	}
-	if power != "" {
-		p, err := analysis.ReadPowerFile(power)
-		if err != nil {
-			return nil, fmt.Errorf("power series: %w", err)
-		}
-		o.Power = p
+	var err error
+	if o.Power, err = powerOf(path, power); err != nil {
+		return nil, err
 	}
 	return analysis.AnalyseFile(path, o)
+}
+
+// powerOf is the power series at power, else that beside the tape, nil for none.
+func powerOf(path, power string) (*analysis.Power, error) {
+	if power == "" {
+		if power = filepath.Join(filepath.Dir(path), powerName); !fileExists(power) {
+			return nil, nil
+		}
+	}
+	p, err := analysis.ReadPowerFile(power)
+	if err != nil {
+		return nil, fmt.Errorf("power series: %w", err)
+	}
+	return p, nil
 }
 
 // keepPower copies the power series that the spec names into the run's folder, if

@@ -269,7 +269,7 @@ func (p *parser) value(c *Condition) error {
 
 var checkResults = []string{"pass", "miss", "not_observed"}
 
-func oneWord(w string) bool { return strings.IndexAny(w, " \t\r\n<>=!'\"") < 0 }
+func oneWord(w string) bool { return !strings.ContainsAny(w, " \t\r\n<>=!'\"") }
 
 // number reads a number, or, where the condition is of every request, the name of
 // another value of it.

@@ -68,9 +68,9 @@ var all = slices.Concat(metrics, requestFacts, systemRows, deviceRows, windowFac
 // All are the entries in the order of docs/metrics.md.
 func All() []Entry { return slices.Clone(all) }
 
-// Of are the entries of some kinds, in order.
+// Of are the entries of some kinds, of all when none is given, in order.
 func Of(kinds ...Kind) []Entry {
-	return slices.DeleteFunc(All(), func(e Entry) bool { return !slices.Contains(kinds, e.Kind) })
+	return slices.DeleteFunc(All(), func(e Entry) bool { return len(kinds) > 0 && !slices.Contains(kinds, e.Kind) })
 }
 
 // Find is the entry of that name among some kinds, all when none is given.
@@ -83,7 +83,7 @@ func Find(name string, kinds ...Kind) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Names are the names of some kinds, in order.
+// Names are the names of some kinds, of all when none is given, in order.
 func Names(kinds ...Kind) []string {
 	var names []string
 	for _, e := range Of(kinds...) {
