@@ -1,7 +1,7 @@
 package catalog
 
 const (
-	byEvents   = "whole, stable: the window's ok requests in full; others: what fell in (from, to], of ok requests of every phase but probes and preparation"
+	byEvents   = "whole, stable, phase:…: the window's ok requests in full; others: what fell in (from, to], of ok requests of every phase but probes and preparation"
 	tokensLeft = "no request of the window has that count; requests without one are left out, and said"
 )
 
