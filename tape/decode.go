@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math/bits"
+	"strconv"
 )
 
 // decodeRequest reads a request line. The quick way knows what this package and
@@ -170,7 +171,20 @@ func (c *cursor) request(r *Request) {
 		case "output":
 			c.std(&r.Output)
 		case "src":
-			c.std(&r.Src)
+			if c.null() {
+				r.Src = nil
+				return
+			}
+			if r.Src == nil {
+				r.Src = new(Src)
+			}
+			c.object(func(key []byte) {
+				if string(key) == "t" {
+					c.floats(&r.Src.T)
+				} else {
+					c.skip(key)
+				}
+			})
 		default:
 			c.skip(key)
 		}
@@ -451,6 +465,67 @@ func eight(x uint64) uint64 {
 	const pairs = 0x000000ff000000ff
 	x = x*10 + x>>8 // in every second byte
 	return ((x&pairs)*(100+1000000<<32) + (x>>16&pairs)*(1+10000<<32)) >> 32
+}
+
+// floats reads an array of numbers, each of the form that JSON allows.
+func (c *cursor) floats(to *[]float64) {
+	if c.null() {
+		*to = nil
+		return
+	}
+	end := bytes.IndexByte(c.b[c.i:], ']')
+	if end < 0 || !c.is('[') {
+		c.bad = true
+		return
+	}
+	v := make([]float64, 0, bytes.Count(c.b[c.i:c.i+end-1], []byte(","))+1)
+	*to = v
+	if c.space(); c.is(']') {
+		return
+	}
+	for !c.bad {
+		from := c.i
+		c.fraction()
+		f, err := strconv.ParseFloat(string(c.b[from:c.i]), 64)
+		if err != nil {
+			c.bad = true
+			return
+		}
+		v = append(v, f)
+		*to = v
+		if c.space(); c.is(']') {
+			return
+		}
+		if !c.is(',') {
+			c.bad = true
+			return
+		}
+		c.space()
+	}
+}
+
+// fraction steps over a number.
+func (c *cursor) fraction() {
+	digits := func() {
+		from := c.i
+		for c.i < len(c.b) && isDigit(c.b[c.i]) {
+			c.i++
+		}
+		c.bad = c.bad || c.i == from
+	}
+	c.is('-')
+	if !c.is('0') {
+		digits()
+	}
+	if c.is('.') {
+		digits()
+	}
+	if c.is('e') || c.is('E') {
+		if !c.is('+') {
+			c.is('-')
+		}
+		digits()
+	}
 }
 
 // std leaves the value to encoding/json.

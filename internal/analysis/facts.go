@@ -25,7 +25,7 @@ func (r *run) about(res *Results) {
 		Started: h.Anchor.Wall, URL: h.Server.URL, API: r.spec.Target.API, Model: h.Server.Model,
 		Engine: h.Server.Engine, Version: h.Server.Version,
 		Dataset: h.Data.Path, DataSHA256: h.Data.SHA256, DataRows: h.Data.Rows, PlanSHA256: h.Plan.SHA256,
-		Tool: strings.TrimSpace("tokentape " + h.Tool.Version), Host: fmt.Sprintf("%s/%s, %d CPUs", h.Host.OS, h.Host.Arch, h.Host.CPUs),
+		Tool: strings.TrimSpace("tokentape " + h.Tool.Version), Host: host(h.Host),
 		Devices: r.spec.Devices.Total, Prefill: r.spec.Devices.Prefill, Decode: r.spec.Devices.Decode, Stop: "incomplete",
 	}
 	_, a.Price = r.perHour()
@@ -39,6 +39,14 @@ func (r *run) about(res *Results) {
 		a.Faults = append(a.Faults, f.String())
 	}
 	res.About = a
+}
+
+// host is the client's machine in words; empty when an imported tape knows none.
+func host(h tape.Host) string {
+	if h.CPUs == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s/%s, %d CPUs", h.OS, h.Arch, h.CPUs)
 }
 
 // counts of the measured phase, from the requests on the tape; planned and not

@@ -174,7 +174,7 @@ func (c *console) about() {
 	c.fact("server", clean(join(" · ", a.URL, a.API)))
 	c.fact("model", orAbsent(clean(a.Model)))
 	c.fact("engine", orAbsent(clean(join(" ", a.Engine, a.Version))))
-	c.fact("dataset", clean(join(" · ", a.Dataset, count(a.DataRows)+" "+plural(a.DataRows, "row"), "sha256 "+short(a.DataSHA256))))
+	c.fact("dataset", clean(join(" · ", a.Dataset, rows(a.DataRows), "sha256 "+short(a.DataSHA256))))
 	c.fact("plan", "sha256 "+short(a.PlanSHA256))
 	c.fact("tape", "sha256 "+short(c.r.TapeSHA256))
 	c.devices()

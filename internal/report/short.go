@@ -53,6 +53,14 @@ func (c *console) judged() {
 // fileName is the last element of a path, of either kind of separator.
 func fileName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
+// rows is the size of a dataset; an imported tape knows none.
+func rows(n int64) string {
+	if n == 0 {
+		return "rows " + absent
+	}
+	return count(n) + " " + plural(n, "row")
+}
+
 // facts are what was run, how it ended and what load it was.
 func (c *console) facts() {
 	a, n := c.r.About, c.r.Counts
@@ -63,7 +71,7 @@ func (c *console) facts() {
 	c.heading(clean(join(" · ", c.r.Name, c.r.Run, started, join(": ", orAbsent(a.Stop), a.StopWhy))))
 	key := func(name, text string) { c.hang("  "+pad(name, 10, false), clean(text), plain) }
 	key("server", orAbsent(join(" · ", a.URL, a.API, a.Model, join(" ", a.Engine, a.Version))))
-	key("data", fmt.Sprintf("%s, %s %s, %s · plan %s · tape %s", fileName(a.Dataset), count(a.DataRows), plural(a.DataRows, "row"),
+	key("data", fmt.Sprintf("%s, %s, %s · plan %s · tape %s", fileName(a.Dataset), rows(a.DataRows),
 		short(a.DataSHA256), short(a.PlanSHA256), short(c.r.TapeSHA256)))
 
 	classes := slices.Sorted(maps.Keys(n.ByClass))

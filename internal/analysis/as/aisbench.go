@@ -193,7 +193,11 @@ func (a *aisRun) stage(name string, requests []aisRequest, success []bool, durat
 	n := len(requests)
 	e2e, ttft, tpot, speed, prefill := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	in, out := make([]float64, n), make([]float64, n)
-	var itl []float64
+	gaps := 0
+	for i := range requests {
+		gaps += max(0, len(requests[i].t)-2)
+	}
+	itl := make([]float64, 0, gaps)
 	gapped := 0                  // requests with a gap that is not 0
 	dropITL, first := true, true // of the pooled gaps it asks only the first request that has any
 	for i := range requests {
@@ -263,7 +267,7 @@ var aisStats = []struct {
 	{"P99", func(s []float64) float64 { return npPercentile(s, 99) }},
 }
 
-// tables appends the stage's two tables to t.
+// tables appends the stage's two tables to t, and lets go of the values.
 func (s *aisStage) tables(t *Table) {
 	each := Section{Title: s.name + ": per request", Columns: []string{"Performance Parameters", "Stage", "Average"}}
 	for _, st := range aisStats {
@@ -292,6 +296,8 @@ func (s *aisStage) tables(t *Table) {
 		t.set(s.name+"."+r.name+".N", float64(r.n))
 		each.Rows = append(each.Rows, append(cells, strconv.Itoa(r.n)))
 	}
+
+	s.rows = nil // a gap an event is much to hold for two stages
 
 	common := Section{Title: s.name + ": common", Columns: []string{"Common Metric", "Stage", "Value"}}
 	row := func(name, cell string, v float64) {

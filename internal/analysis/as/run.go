@@ -177,7 +177,7 @@ type Loader struct {
 	scratch []byte
 }
 
-// Add takes a record and keeps nothing of it but texts.
+// Add takes a record and keeps nothing of it but texts and Src.
 func (l *Loader) Add(rec tape.Record) {
 	switch rec := rec.(type) {
 	case *tape.Header:
@@ -252,7 +252,7 @@ func (l *Loader) request(r *tape.Request) {
 	}
 	q.Streamed = r.TFirstEvent.OK && !slices.Contains(r.Flags, "not_streamed")
 	if r.Src != nil {
-		q.Src = slices.Clone(r.Src.T)
+		q.Src = r.Src.T
 	}
 	l.scratch = q.pack(r, l.scratch)
 	l.run.Requests = append(l.run.Requests, q)
