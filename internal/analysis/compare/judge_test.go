@@ -65,7 +65,7 @@ func compared(t *testing.T, c *comparison) *Comparison {
 // than 5 %, whatever the number of runs, and 3 % is found as often as docs/howto/compare.md
 // says. TPOT and throughput hang together, as they do.
 func TestFamilyRate(t *testing.T) {
-	rounds, runs, sds := 150, []int{3, 5}, []float64{0.005}
+	rounds, runs, sds := 100, []int{3, 5}, []float64{0.005}
 	if os.Getenv("TOKENTAPE_COMPARE") != "" {
 		rounds, runs, sds = 2000, []int{3, 5, 8, 10}, []float64{0.003, 0.005, 0.01, 0.02}
 	}

@@ -36,9 +36,7 @@ func (c *comparison) warnings(s *side) []string {
 				texts = append(texts, w.Kind+" window: "+t)
 			}
 		}
-		for _, t := range r.res.Notes {
-			texts = append(texts, t)
-		}
+		texts = append(texts, r.res.Notes...)
 	}
 	for _, t := range alike(texts) {
 		out = append(out, s.name+": "+t)

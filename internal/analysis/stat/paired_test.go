@@ -14,7 +14,7 @@ import (
 func TestPairedShiftCovers(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, q := range []int{-1, 0, 2} { // the mean, P50, P90
-		held, wide, rounds := 0, 0.0, 200
+		held, wide, rounds := 0, 0.0, 120
 		for range rounds {
 			n := 400
 			a, b := make([]float64, n), make([]float64, n)
