@@ -7,6 +7,9 @@ import (
 	"os"
 	"testing"
 
+	"tokentape/internal/clock"
+	"tokentape/internal/dialect"
+	"tokentape/internal/exchange"
 	"tokentape/internal/spec"
 	"tokentape/internal/workload/rows"
 )
@@ -73,5 +76,30 @@ func BenchmarkFidelityBodies(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkPrepareBody reads a row of a file and encodes its body: what is done ahead
+// of each send.
+func BenchmarkPrepareBody(b *testing.B) {
+	for _, tokens := range []int{128, 131072} {
+		b.Run(fmt.Sprint(tokens), func(b *testing.B) {
+			src := prompts(b, 4, tokens)
+			d, _ := dialect.Get("openai-chat")
+			x := exchange.New(exchange.Config{Dialect: d, Clock: clock.New(), URL: "http://sim/v1/chat/completions", Options: dialect.Options{Model: "sim-7b", Stream: true}})
+			n := 0
+			for i := int64(0); b.Loop(); i++ {
+				item, err := src.Item(i % 4)
+				if err != nil {
+					b.Fatal(err)
+				}
+				ready, err := x.Prepare(item)
+				if err != nil {
+					b.Fatal(err)
+				}
+				n = len(ready.Body)
+			}
+			b.SetBytes(int64(n))
+		})
 	}
 }

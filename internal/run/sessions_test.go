@@ -442,3 +442,16 @@ func TestRequestsCapSessions(t *testing.T) {
 		})
 	}
 }
+
+// Stages of concurrency bound sessions by time, too.
+func TestStagesDrawSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := talks{1, 1}
+		sum, requests, _ := rig{t: t, clk: clock.New(), handler: &sayer{d: time.Second}, source: s, data: s.data(), repeat: plan.RepeatCycle,
+			load: spec.Load{Stages: []spec.Stage{{Concurrency: 2, Duration: spec.Duration(2500 * time.Millisecond)}, {Concurrency: 1, Duration: spec.Duration(2 * time.Second)}}}}.run()
+		// Two at a time at 0, 1 and 2 s; of the two that end at 3 s one has no successor.
+		if f := sum.Footer; f.Reason != tape.ReasonDuration || f.Planned != 8 || f.OK != 8 || len(requests) != 8 {
+			t.Errorf("%+v, %d requests", f, len(requests))
+		}
+	})
+}

@@ -14,9 +14,10 @@ const (
 	minAhead, maxAhead = 32, 1024
 	// replayAhead is for traces, of which many rows can have one timestamp.
 	replayAhead = 256
-	// aheadBytes bounds the bodies that wait, but for one.
-	aheadBytes = 256 << 20
 )
+
+// aheadBytes bounds the bodies that wait, but for one; only tests change it.
+var aheadBytes int64 = 256 << 20
 
 // staging is the rows that are ready to go out, in the order of the plan. A body is
 // read and encoded here, so that neither ever delays a send; before the first row is
