@@ -49,6 +49,9 @@ func (n *notes) say(format string, args ...any) {
 
 // fields looks which of the fields that the spec names a row has.
 func (n *notes) fields(row dataset.Row, d spec.Dataset) {
+	if len(d.Columns)+len(d.Extra)+len(d.Filter) == 0 {
+		return
+	}
 	for setting, names := range named(d) {
 		for _, name := range names {
 			if !n.columns[setting+name] {
