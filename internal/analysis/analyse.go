@@ -105,7 +105,7 @@ func analyse(src Source, o Options) (*run, *Results, Options, error) {
 	}
 	var others as.Loader
 	if len(o.As) > 0 {
-		src = tee{src, &others}
+		src = listen(src, &others)
 	}
 	r, err := collect(src, o)
 	if err != nil {

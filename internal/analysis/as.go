@@ -31,11 +31,27 @@ func CheckAs(tools []string) error {
 	return nil
 }
 
-// tee shows every record to another reader too, so that the tape is read once.
+// listen shows every record of the first pass over src to another reader too, so
+// that none is made for it.
+func listen(src Source, to *as.Loader) Source {
+	if again, ok := src.(Rereader); ok {
+		return teeAgain{tee{src, to}, again}
+	}
+	return tee{src, to}
+}
+
 type tee struct {
 	Source
 	to *as.Loader
 }
+
+// teeAgain is a tee of what can be read again; the loader hears the first pass only.
+type teeAgain struct {
+	tee
+	again Rereader
+}
+
+func (t teeAgain) Again() (Source, func() error, error) { return t.again.Again() }
 
 func (t tee) Next() (tape.Record, error) {
 	rec, err := t.Source.Next()
