@@ -206,6 +206,25 @@ func TestBetweenRunVariance(t *testing.T) {
 	}
 }
 
+// TestBySections: two intervals make one of the difference, with a p that agrees with
+// it; without an interval on a side there is none.
+func TestBySections(t *testing.T) {
+	ci := func(lo, hi float64) [2]*float64 { return [2]*float64{&lo, &hi} }
+	e := bySections(100, 105, ci(97, 104), ci(102, 107))
+	if e.shift != 5 || math.Abs(e.lo-(5-5)) > 1e-12 || math.Abs(e.hi-(5+math.Sqrt(13))) > 1e-12 || math.Abs(e.p-0.05) > 1e-9 {
+		t.Errorf("%+v", e)
+	}
+	if e := bySections(105, 100, ci(102, 107), ci(97, 104)); e.shift != -5 || math.Abs(e.hi) > 1e-12 || math.Abs(e.p-0.05) > 1e-9 {
+		t.Errorf("the other way round: %+v", e)
+	}
+	if e := bySections(5, 5, ci(5, 5), ci(5, 5)); e.p != 1 || e.lo != 0 || e.hi != 0 {
+		t.Errorf("constants: %+v", e)
+	}
+	if e := bySections(1, 2, [2]*float64{}, ci(1, 3)); e.method != ByNone || e.why == "" {
+		t.Errorf("without an interval: %+v", e)
+	}
+}
+
 // TestThreeSides: each against the first, and one family for all of them.
 func TestThreeSides(t *testing.T) {
 	c := turns(rand.New(rand.NewPCG(4, 4)), 6, 0.002, 1.1)

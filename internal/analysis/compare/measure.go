@@ -64,7 +64,7 @@ func (c *comparison) measure(n name, a, b *side, rows *pairedRows) Metric {
 		m.A, m.B = values(va, false), values(vb, false)
 		var paired bool
 		if e, paired = rows.effect(n, &m); !paired {
-			e = bySections(n, va[0], vb[0], ciA, ciB)
+			e = bySections(va[0], vb[0], ciA, ciB)
 		}
 	}
 	m.Method, m.Why, m.Pairs = e.method, e.why, e.pairs
@@ -161,24 +161,28 @@ func (s *side) ends() (ok, failed int64) {
 	return ok, failed
 }
 
-// bySections joins the intervals that each of two runs has by itself.
-func bySections(n name, a, b float64, ciA, ciB [2]*float64) effect {
-	shift := b - a
-	if ciA[1] == nil || ciB[1] == nil {
-		return effect{shift: shift, method: ByNone, why: "one run a side, and too few samples (or none by time) for an interval within it"}
+// bySections joins the intervals that each of two runs has by itself into one of
+// their difference, whatever their shape: the distances to the ends that matter add
+// up by squares (Zou and Donner 2008). p is that of a normal with the half-width
+// towards 0, so that it is 5 % where the interval ends at 0.
+func bySections(a, b float64, ciA, ciB [2]*float64) effect {
+	e := effect{shift: b - a, level: level, method: BySection, p: 1}
+	if ciA[0] == nil || ciA[1] == nil || ciB[0] == nil || ciB[1] == nil {
+		return effect{shift: e.shift, method: ByNone, why: "one run a side, and too few samples (or none by time) for an interval within it"}
 	}
-	// Lower ends may have been cut at 0, upper ones never are.
-	df := float64(stat.BatchesCentre - 1)
-	if n.stat >= 0 && stats[n.stat].quantile > 500 {
-		df = stat.BatchesTail - 1
+	down, up := math.Hypot(b-*ciB[0], *ciA[1]-a), math.Hypot(*ciB[1]-b, a-*ciA[0])
+	e.lo, e.hi = e.shift-down, e.shift+up
+	h := down
+	if e.shift < 0 {
+		h = up
 	}
-	t := stat.StudentQuantile(1-level, df)
-	sa, sb := max(0, *ciA[1]-a)/t, max(0, *ciB[1]-b)/t
-	se := math.Hypot(sa, sb)
-	if va, vb := sa*sa, sb*sb; va+vb > 0 { // Welch
-		df = float64((va+vb)*(va+vb)) / (float64(va*va)/df + float64(vb*vb)/df)
+	switch {
+	case h > 0:
+		e.p = math.Erfc(math.Abs(e.shift) / h * stat.NormalQuantile((1+level)/2) / math.Sqrt2)
+	case e.shift != 0:
+		e.p = 0
 	}
-	return ofT(BySection, shift, se, df)
+	return e
 }
 
 func ref(v float64) *float64 { return &v }
