@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"tokentape/internal/analysis/catalog"
 	"tokentape/internal/analysis/metric"
 	"tokentape/internal/analysis/stat"
 	"tokentape/internal/analysis/window"
@@ -12,7 +13,7 @@ import (
 
 // definition is one per-request metric of a window's table.
 type definition struct {
-	key, unit string
+	key string // its name, unit and meaning: analysis/catalog
 	// source says where the value comes from, for the cohort's token sources.
 	source func(in, out string) string
 	value  func(*metric.Request) (float64, bool)
@@ -58,32 +59,32 @@ func (r *run) definitions() []definition {
 	open := func(q *metric.Request) bool { return q.Due != metric.Absent }
 	cached := func(*metric.Request) bool { return r.proved }
 	return []definition{
-		{key: "ttft_ms", unit: "ms", source: stamps, value: ms((*metric.Request).TTFT)},
-		{key: "ttft_from_due_ms", unit: "ms", source: stamps, value: ms((*metric.Request).TTFTFromDue), needs: open},
-		{key: "ttfo_ms", unit: "ms", source: stamps, value: ms((*metric.Request).TTFO), needs: func(q *metric.Request) bool { return q.Reasoning }},
-		{key: "tpot_ms", unit: "ms", source: with(output), value: func(q *metric.Request) (float64, bool) {
+		{key: "ttft_ms", source: stamps, value: ms((*metric.Request).TTFT)},
+		{key: "ttft_from_due_ms", source: stamps, value: ms((*metric.Request).TTFTFromDue), needs: open},
+		{key: "ttfo_ms", source: stamps, value: ms((*metric.Request).TTFO), needs: func(q *metric.Request) bool { return q.Reasoning }},
+		{key: "tpot_ms", source: with(output), value: func(q *metric.Request) (float64, bool) {
 			ns, ok := q.TPOT()
 			return ns / 1e6, ok
 		}},
-		{key: itlKey, unit: "ms", source: stamps},
-		{key: "e2e_ms", unit: "ms", source: stamps, value: ms((*metric.Request).E2E)},
-		{key: "e2e_from_due_ms", unit: "ms", source: stamps, value: ms((*metric.Request).E2EFromDue), needs: open},
-		{key: "stream_end_ms", unit: "ms", source: stamps, value: ms((*metric.Request).StreamEnd)},
-		{key: "output_tokens", unit: "tokens", source: output, value: count(func(q *metric.Request) int64 { return q.Output })},
-		{key: "input_tokens", unit: "tokens", source: input, value: count(func(q *metric.Request) int64 { return q.Input })},
-		{key: "cached_tokens", unit: "tokens", source: input, needs: cached, value: func(q *metric.Request) (float64, bool) {
+		{key: itlKey, source: stamps},
+		{key: "e2e_ms", source: stamps, value: ms((*metric.Request).E2E)},
+		{key: "e2e_from_due_ms", source: stamps, value: ms((*metric.Request).E2EFromDue), needs: open},
+		{key: "stream_end_ms", source: stamps, value: ms((*metric.Request).StreamEnd)},
+		{key: "output_tokens", source: output, value: count(func(q *metric.Request) int64 { return q.Output })},
+		{key: "input_tokens", source: input, value: count(func(q *metric.Request) int64 { return q.Input })},
+		{key: "cached_tokens", source: input, needs: cached, value: func(q *metric.Request) (float64, bool) {
 			n, _, ok := q.CachedTokens(r.proved)
 			return float64(n), ok
 		}},
-		{key: "tokens_per_event", unit: "tokens", source: output, value: (*metric.Request).TokensPerEvent},
-		{key: "output_tokens_per_s", unit: "tokens/s", source: with(output), value: (*metric.Request).OutputSpeed},
-		{key: "decode_tokens_per_s", unit: "tokens/s", source: with(output), value: (*metric.Request).DecodeSpeed},
-		{key: "prefill_tokens_per_s", unit: "tokens/s", source: with(input), value: (*metric.Request).PrefillSpeed},
-		{key: "prefill_uncached_tokens_per_s", unit: "tokens/s", source: with(input), needs: cached, value: func(q *metric.Request) (float64, bool) {
+		{key: "tokens_per_event", source: output, value: (*metric.Request).TokensPerEvent},
+		{key: "output_tokens_per_s", source: with(output), value: (*metric.Request).OutputSpeed},
+		{key: "decode_tokens_per_s", source: with(output), value: (*metric.Request).DecodeSpeed},
+		{key: "prefill_tokens_per_s", source: with(input), value: (*metric.Request).PrefillSpeed},
+		{key: "prefill_uncached_tokens_per_s", source: with(input), needs: cached, value: func(q *metric.Request) (float64, bool) {
 			return q.UncachedPrefillSpeed(r.proved)
 		}},
-		{key: "slot_wait_ms", unit: "ms", source: stamps, needs: open, value: ms(stored(func(q *metric.Request) int64 { return q.SlotWait }))},
-		{key: "pacer_lag_ms", unit: "ms", source: stamps, value: ms(stored(func(q *metric.Request) int64 { return q.PacerLag }))},
+		{key: "slot_wait_ms", source: stamps, needs: open, value: ms(stored(func(q *metric.Request) int64 { return q.SlotWait }))},
+		{key: "pacer_lag_ms", source: stamps, value: ms(stored(func(q *metric.Request) int64 { return q.PacerLag }))},
 	}
 }
 
@@ -131,7 +132,8 @@ func (r *run) table(w window.Interval, o Options) Window {
 			}
 			s = summary(stat.Describe(xs, !o.NoCI), 1)
 		}
-		s.Unit, s.Source = d.unit, d.source(in, outSrc)
+		def, _ := catalog.Find(d.key, catalog.KindMetric)
+		s.Unit, s.Source = def.Unit, d.source(in, outSrc)
 		r.remark(d.key, s, w.Cohort, src)
 		out.Metrics[d.key] = s
 		out.MetricOrder = append(out.MetricOrder, d.key)

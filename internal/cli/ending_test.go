@@ -40,18 +40,24 @@ func TestVerdictEnding(t *testing.T) {
 	note := check("window_sufficiency", analysis.SeverityNote, analysis.ResultMiss)
 	failures := check(analysis.CheckFailures, analysis.SeverityFail, analysis.ResultMiss)
 	bound := check("client_bound", analysis.SeverityFail, analysis.ResultMiss)
+	met, unmet := analysis.Expectation{Condition: "counts.ok == 1", Result: analysis.ResultPass}, analysis.Expectation{Condition: "counts.ok == 2", Result: analysis.ResultMiss}
 	for _, c := range []struct {
 		name   string
 		fit    bool
 		checks []analysis.Check
+		expect []analysis.Expectation
 		code   int
 	}{
-		{"nothing missed", true, nil, exitFit},
-		{"notes alone", true, []analysis.Check{note}, exitFit},
-		{"a missed check", false, []analysis.Check{note, bound}, exitUnfit},
-		{"failures come before it", false, []analysis.Check{bound, failures}, exitFailures},
+		{"nothing missed", true, nil, nil, exitFit},
+		{"notes alone", true, []analysis.Check{note}, nil, exitFit},
+		{"a missed check", false, []analysis.Check{note, bound}, nil, exitUnfit},
+		{"failures come before it", false, []analysis.Check{bound, failures}, nil, exitFailures},
+		{"as expected", true, nil, []analysis.Expectation{met}, exitFit},
+		{"not as expected", true, []analysis.Check{note}, []analysis.Expectation{met, unmet}, exitMissed},
+		{"a missed check comes before that", false, []analysis.Check{bound}, []analysis.Expectation{unmet}, exitUnfit},
+		{"failures do too", false, []analysis.Check{failures}, []analysis.Expectation{unmet}, exitFailures},
 	} {
-		err := verdictEnding(&analysis.Results{Counts: analysis.Counts{OK: 1}, Verdict: analysis.Verdict{Fit: c.fit, Line: "line", Checks: c.checks}})
+		err := verdictEnding(&analysis.Results{Counts: analysis.Counts{OK: 1}, Expect: c.expect, Verdict: analysis.Verdict{Fit: c.fit, Line: "line", Checks: c.checks}})
 		code := exitFit
 		var e *exitError
 		if errors.As(err, &e) {
