@@ -231,8 +231,8 @@ func (r *run) windowNamed(kind string, res *Results, o Options) (*Window, error)
 }
 
 // named is the value of that JSON name in a struct of results: of a field, of an
-// entry of a map that is a field (by_class.timeout), or of a map of rows. Counts
-// of what never came are 0.
+// entry of a map that is a field (by_class.timeout), of a struct that is one, or of
+// a map of rows. Counts of what never came are 0.
 func named(v reflect.Value, name string) (*float64, string) {
 	head, rest, dotted := strings.Cut(name, ".")
 	for i := range v.NumField() {
@@ -240,6 +240,9 @@ func named(v reflect.Value, name string) (*float64, string) {
 		key, _, _ := strings.Cut(tag.Tag.Get("json"), ",")
 		if key == head && !dotted {
 			return number(f)
+		}
+		if f.Kind() == reflect.Pointer && f.Type().Elem().Kind() == reflect.Struct && key == head && dotted && !f.IsNil() {
+			return named(f.Elem(), rest)
 		}
 		if m, ok := f.Interface().(map[string]int64); ok && key == head && dotted {
 			return ref(float64(m[rest])), ""
@@ -282,7 +285,8 @@ func (r *run) expectEvery(c catalog.Condition) Expectation {
 		}
 		e.N++
 		v := of(i)
-		met, want := v.ok, requestValue{ok: true, word: c.Word}
+		var met bool
+		want := requestValue{ok: true, word: c.Word}
 		switch {
 		case other != nil:
 			want = other(i)

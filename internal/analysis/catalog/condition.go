@@ -178,7 +178,7 @@ func (p *parser) name(c *Condition) error {
 
 // ofWindow reads what comes after "steady.".
 func (p *parser) ofWindow(c *Condition, at int, rest string) error {
-	if i := strings.LastIndexByte(rest, '.'); i >= 0 {
+	if i := strings.LastIndexByte(rest, '.'); i >= 0 && !windowed(rest) {
 		name, stat := rest[:i], rest[i+1:]
 		if _, ok := Find(name, KindMetric); !ok {
 			if _, ok := Find(name, KindSystem, KindFact); ok {
@@ -200,6 +200,13 @@ func (p *parser) ofWindow(c *Condition, at int, rest string) error {
 		return p.bad(at, len(rest), fmt.Sprintf("such as %s.%s.p95; without the window it is that of every request", c.Window, rest), "which statistic of %s?", rest)
 	}
 	return p.unknown(at, rest, Names(KindMetric, KindSystem, KindFact), "value of a window")
+}
+
+// windowed reports whether name is one value of a window; such a name can have
+// dots.
+func windowed(name string) bool {
+	_, ok := Find(name, KindSystem, KindFact)
+	return ok
 }
 
 // under are the names that begin with a section.
