@@ -227,10 +227,10 @@ func (a *app) repeatCompare(dir string, asJSON bool) error {
 }
 
 // codeOrder is docs/exit-codes.md's.
-var codeOrder = []int{exitInterrupted, exitInternal, exitUsage, exitNothing, exitFailures, exitUnfit, 7}
+var codeOrder = []int{exitInterrupted, exitInternal, exitUsage, exitNothing, exitFailures, exitUnfit, exitMissed}
 
 // goOn are the codes after which another repeat can be of use: the run was measured.
-var goOn = []int{exitFit, exitFailures, exitUnfit, 7}
+var goOn = []int{exitFit, exitFailures, exitUnfit, exitMissed}
 
 // repeatEnding is the exit code of several runs.
 func repeatEnding(codes []int, last error) error {
