@@ -211,7 +211,7 @@ func TestBetweenRunVariance(t *testing.T) {
 func TestBySections(t *testing.T) {
 	ci := func(lo, hi float64) [2]*float64 { return [2]*float64{&lo, &hi} }
 	e := bySections(100, 105, ci(97, 104), ci(102, 107))
-	if e.shift != 5 || math.Abs(e.lo-(5-5)) > 1e-12 || math.Abs(e.hi-(5+math.Sqrt(13))) > 1e-12 || math.Abs(e.p-0.05) > 1e-9 {
+	if e.shift != 5 || math.Abs(e.lo) > 1e-12 || math.Abs(e.hi-(5+math.Sqrt(13))) > 1e-12 || math.Abs(e.p-0.05) > 1e-9 {
 		t.Errorf("%+v", e)
 	}
 	if e := bySections(105, 100, ci(102, 107), ci(97, 104)); e.shift != -5 || math.Abs(e.hi) > 1e-12 || math.Abs(e.p-0.05) > 1e-9 {
