@@ -17,7 +17,7 @@ import (
 func (a *app) reportCommand() *cobra.Command {
 	var windows, as []string
 	var format, out string
-	var check, full bool
+	var check, full, schema bool
 	var expect []string
 	var power string
 	cmd := &cobra.Command{
@@ -29,10 +29,17 @@ itself. The numbers are the same, byte for byte, on any machine.`,
   tokentape report runs/first-run/2026-11-30T040000Z --full
   tokentape report runs/first-run/2026-11-30T040000Z --window stable --format json
   tokentape report runs/first-run/2026-11-30T040000Z --window steady,seconds:10..60
+  tokentape report runs/first-run/2026-11-30T040000Z --format markdown --out report.md
   tokentape report runs/first-run/2026-11-30T040000Z --as vllm,aisbench
   tokentape report runs/first-run/2026-11-30T040000Z --format vllm --full --out result.json`,
-		Args: cobra.ExactArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if schema {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		},
 	}
+	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of results.json instead of a run")
 	cmd.Flags().StringSliceVar(&windows, "window", nil, window.Usage+"; several side by side; default: those of the spec")
 	cmd.Flags().StringVar(&format, "format", "console", "console, markdown, json, csv (statistics), requests (csv, one line a request); vllm, sglang: the result file of that tool's client")
 	cmd.Flags().StringSliceVar(&as, "as", nil, "show the tape under other tools' definitions too: "+strings.Join(analysis.AsTools(), ", "))
@@ -42,6 +49,9 @@ itself. The numbers are the same, byte for byte, on any machine.`,
 	cmd.Flags().StringArrayVar(&expect, "expect", nil, "a condition beside those of the spec, such as 'steady.ttft_ms.p95 < 2000' or 'finish == length'; several times for several; one that misses exits 7")
 	cmd.Flags().StringVar(&power, "power", "", "power series for energy per token: CSV of time,watts; default: power.csv beside the tape")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if schema {
+			return a.put(report.Schema(), out)
+		}
 		view, ok := views[format]
 		_, exported := exports[format]
 		if !ok && !exported {
