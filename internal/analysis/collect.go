@@ -54,10 +54,12 @@ type spec struct {
 
 // slo are upper limits per request in milliseconds; 0: none.
 type slo struct {
-	TTFT float64 `json:"ttft_ms"`
-	TPOT float64 `json:"tpot_ms"`
-	ITL  float64 `json:"itl_ms"`
-	E2E  float64 `json:"e2e_ms"`
+	TTFT        float64 `json:"ttft_ms"`
+	TTFTFromDue float64 `json:"ttft_from_due_ms"`
+	TPOT        float64 `json:"tpot_ms"`
+	ITL         float64 `json:"itl_ms"`
+	E2E         float64 `json:"e2e_ms"`
+	E2EFromDue  float64 `json:"e2e_from_due_ms"`
 }
 
 // run is a tape in memory, reduced: requests in plan order, facts beside them.

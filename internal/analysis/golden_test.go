@@ -142,9 +142,9 @@ func TestITLHistogram(t *testing.T) {
 			cohort = append(cohort, i)
 		}
 	}
-	exact := r.itl(cohort, Options{})
+	exact := r.itl(cohort, nil)
 	r.exact, r.later.pools = 10, nil
-	hist := r.itl(cohort, Options{})
+	hist := r.itl(cohort, nil)
 	if exact.N != hist.N || len(hist.CI) != 0 || len(hist.Warnings) == 0 {
 		t.Fatalf("%+v", hist)
 	}

@@ -12,10 +12,10 @@ import (
 const exactGaps = 10_000_000
 
 // itl pools the gaps of the cohort. Gaps of one request hang together far more
-// than requests do, so its effective size and its intervals come from contiguous
-// batches of requests: n_eff is the variance of the gaps ÷ the squared standard
-// error of their mean over 20 batches.
-func (r *run) itl(cohort []int, o Options) *Summary {
+// than requests do, so its effective size and its intervals are reckoned in
+// requests: n_eff is the variance of the gaps ÷ the squared standard error of
+// their mean.
+func (r *run) itl(cohort []int, by *stat.Sections) *Summary {
 	most := r.gaps(cohort)
 	per := 1.0
 	if len(cohort) > 0 {
@@ -39,8 +39,10 @@ func (r *run) itl(cohort []int, o Options) *Summary {
 		}
 		ends[k] = len(xs)
 	}
-	d := stat.DescribePooled(xs, ends, !o.NoCI)
-	return summary(d, per)
+	if by != nil {
+		per = 1 // what it would take is reckoned in requests
+	}
+	return summary(stat.DescribePooled(xs, ends, by), per)
 }
 
 // gaps is the number of gaps that the cohort can have at most: all but the first

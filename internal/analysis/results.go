@@ -202,6 +202,8 @@ type WindowFacts struct {
 	AcceptRateN        int64    `json:"accept_rate_n,omitempty"`
 	GoodShare          *float64 `json:"slo_good_share,omitempty"` // of issued requests of the window
 	GoodPerS           *float64 `json:"slo_good_requests_per_s,omitempty"`
+	GoodTokensPerS     *float64 `json:"slo_good_output_tokens_per_s,omitempty"`
+	Goodput            *Goodput `json:"goodput,omitempty"` // with report.slo: the counts behind, intervals and each limit
 }
 
 // Summary is the distribution of one metric. With n = 0 all statistics are null.

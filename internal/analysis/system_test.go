@@ -49,6 +49,12 @@ func TestGoodput(t *testing.T) {
 	_, w := whole(t, s)
 	want(t, "share", w.Facts.GoodShare, 6, "0.400000")
 	want(t, "per second", w.Facts.GoodPerS, 6, "0.500000")
+	want(t, "tokens", w.Facts.GoodTokensPerS, 6, "1.500000") // 5 and 1 in 4 s
+	g := w.Facts.Goodput
+	if g.Judged != 5 || g.Good != 2 || len(g.Limits) != 2 || g.Limits[0] != (GoodLimit{"ttft_ms", 100, 3, g.Limits[0].Share, 0}) || g.Limits[1] != (GoodLimit{"itl_ms", 20, 3, g.Limits[1].Share, 1}) {
+		t.Errorf("%+v", g)
+	}
+	want(t, "within the TTFT", g.Limits[0].Share, 3, "0.600")
 }
 
 // Cached ratio: Σ cached ÷ Σ input where both are known, with both n.
@@ -73,4 +79,23 @@ func TestCachedRatio(t *testing.T) {
 	s.more = []tape.Record{&tape.Capabilities{CachedTokens: "above_zero"}}
 	_, w = whole(t, s)
 	want(t, "ratio", w.Facts.CachedRatio, 6, "0.000000")
+}
+
+// An answer in one piece shows its first token at its end; from due counts the
+// wait for a slot; what was never issued is not judged.
+func TestGoodputOfPiecesAndWaits(t *testing.T) {
+	s := &script{reason: tape.ReasonCompleted, cut: 3, spec: `{"load":{"rate":1},"report":{"slo":{"ttft_ms":100,"e2e_from_due_ms":500}}}`}
+	piece := ok(0, 0, 80*msec, 120*msec)
+	piece.Flags = []string{"not_streamed"}
+	piece.TDue = tape.Some[int64](0)
+	late := ok(1, 1400*msec, 50*msec, 120*msec) // 520 ms after due
+	late.TDue = tape.Some(1000 * msec)
+	good := ok(2, 2000*msec, 50*msec, 120*msec)
+	good.TDue = tape.Some(2000 * msec)
+	s.reqs = []*tape.Request{piece, late, good}
+	_, w := whole(t, s)
+	g := w.Facts.Goodput
+	if g.Judged != 3 || g.Good != 1 || g.Limits[0].Met != 2 || g.Limits[1].Met != 2 {
+		t.Errorf("%+v", g)
+	}
 }

@@ -116,13 +116,17 @@ func (r *run) table(w window.Interval, o Options) Window {
 	out.FromWall, out.ToWall = r.wall(w.From), r.wall(w.To)
 	src := sourcesOf(r.reqs, w.Cohort)
 	in, outSrc := names(src.in), names(src.out)
+	by, why := r.sections(w, o)
+	if why != "" {
+		out.Why += "; " + why
+	}
 	for _, d := range r.definitions() {
 		if d.needs != nil && !r.any(w.Cohort, d.needs) {
 			continue
 		}
 		var s *Summary
 		if d.key == itlKey {
-			s = r.itl(w.Cohort, o)
+			s = r.itl(w.Cohort, by)
 		} else {
 			xs := make([]float64, 0, len(w.Cohort))
 			for _, i := range w.Cohort {
@@ -130,7 +134,7 @@ func (r *run) table(w window.Interval, o Options) Window {
 					xs = append(xs, v)
 				}
 			}
-			s = summary(stat.Describe(xs, !o.NoCI), 1)
+			s = summary(stat.Describe(xs, by), 1)
 		}
 		def, _ := catalog.Find(d.key, catalog.KindMetric)
 		s.Unit, s.Source = def.Unit, d.source(in, outSrc)
@@ -211,16 +215,21 @@ func summary(d stat.Description, per float64) *Summary {
 	}
 	put("mean", d.MeanCI)
 	lacking := ""
+	lack := func(name string, more int64) {
+		switch {
+		case more == 0 || d.SD != nil && *d.SD == 0: // a constant needs no more samples
+		case lacking == "":
+			n := int64(math.Ceil(float64(more) / per))
+			lacking = fmt.Sprintf("%s needs about %s", name, plural(round2(n), "more request"))
+		case name == "p999":
+			lacking += ", higher ones more still"
+		}
+	}
+	lack("mean", d.MeanMore)
 	for i, q := range stat.Quantiles {
 		put(quantileName(q), d.QCI[i])
-		if d.More[i] == 0 || q < 900 || d.SD != nil && *d.SD == 0 {
-			continue // a constant needs no more samples
-		}
-		if lacking == "" {
-			more := int64(math.Ceil(float64(d.More[i]) / per))
-			lacking = fmt.Sprintf("%s needs about %s", quantileName(q), plural(round2(more), "more request"))
-		} else if q == 999 {
-			lacking += ", higher ones more still"
+		if q >= 900 || d.MeanMore > 0 || d.NEff != nil {
+			lack(quantileName(q), d.More[i])
 		}
 	}
 	if lacking != "" {

@@ -187,13 +187,26 @@ func statsWindow(w *analysis.Window, put func(record)) {
 		{"median_service_times", f.ServiceTimes}, {"inflight_mean", f.InFlightMean}, {"inflight_sd", f.InFlightSD},
 		{"to_last_token_s", f.ToLastTokenS}, {"cached_ratio", f.CachedRatio}, {"nominal_cached_ratio", f.NominalCachedRatio},
 		{"accept_length", f.AcceptLength}, {"accept_rate", f.AcceptRate},
-		{"slo_good_share", f.GoodShare}, {"slo_good_requests_per_s", f.GoodPerS},
+		{"slo_good_share", f.GoodShare}, {"slo_good_requests_per_s", f.GoodPerS}, {"slo_good_output_tokens_per_s", f.GoodTokensPerS},
 	} {
 		rec := base("fact", x.name)
 		if n, ok := of[x.name]; ok {
 			rec["n"] = strconv.FormatInt(n, 10)
 		}
 		rec.float("value", x.v)
+		if g := f.Goodput; g != nil {
+			rec.interval("value", g.CI[strings.TrimPrefix(x.name, "slo_good_")])
+		}
+		put(rec)
+	}
+	if f.Goodput == nil {
+		return
+	}
+	for _, l := range f.Goodput.Limits {
+		rec := base("fact", "slo_"+l.Name+"_share")
+		rec["n"] = strconv.FormatInt(f.Goodput.Judged, 10)
+		rec.float("value", l.Share)
+		rec["text"] = "limit " + strconv.FormatFloat(l.LimitMS, 'g', -1, 64) + " ms"
 		put(rec)
 	}
 }

@@ -278,7 +278,7 @@ func (c *console) metricWarnings() {
 
 // tailGuard is analysis's remark on quantiles that have too few samples beyond
 // them, the one kind of warning that the short view sums up.
-var tailGuard = regexp.MustCompile(`^(p\d+) needs ((?:about )?([\d,]+) more requests?\b.*)$`)
+var tailGuard = regexp.MustCompile(`^(mean|p\d+) needs ((?:about )?([\d,]+) more requests?\b.*)$`)
 
 // tailGuards is one line for all of them, with the largest need of a metric in
 // the tables. A single request has no tail to speak of, and a quantile that no

@@ -119,9 +119,46 @@ func (c *console) systemTable() table {
 			}
 			return share(w.Facts.GoodShare)
 		})
-		add("  requests/s", func(w *analysis.Window) string { return cell(w.Facts.GoodPerS) })
+		good := func(label, key string, v func(w *analysis.Window) *float64) {
+			if label != "" {
+				add("  "+label, func(w *analysis.Window) string { return cell(v(w)) })
+			}
+			add("  95 % interval", func(w *analysis.Window) string {
+				if w.Facts.Goodput == nil {
+					return ""
+				}
+				return between(w.Facts.Goodput.CI[key])
+			})
+		}
+		good("", "share", nil)
+		good("requests/s", "requests_per_s", func(w *analysis.Window) *float64 { return w.Facts.GoodPerS })
+		if slices.ContainsFunc(ws, func(w analysis.Window) bool { return w.Facts.GoodTokensPerS != nil }) {
+			good("output tok/s", "output_tokens_per_s", func(w *analysis.Window) *float64 { return w.Facts.GoodTokensPerS })
+		}
+		for _, l := range goodLimits(ws) {
+			add(fmt.Sprintf("  %s ≤ %s", l.Name, num(l.LimitMS)), func(w *analysis.Window) string {
+				if w.Facts.Goodput == nil {
+					return dash
+				}
+				i := slices.IndexFunc(w.Facts.Goodput.Limits, func(k analysis.GoodLimit) bool { return k.Name == l.Name })
+				if i < 0 || w.Facts.Goodput.Limits[i].Share == nil {
+					return dash
+				}
+				return share(w.Facts.Goodput.Limits[i].Share)
+			})
+		}
 	}
 	return t
+}
+
+// goodLimits are the limits of the SLO, the same in every window that has them.
+func goodLimits(ws []analysis.Window) []analysis.GoodLimit {
+	for i := range ws {
+		if g := ws[i].Facts.Goodput; g != nil {
+			return g.Limits
+		}
+	}
+	return nil
 }
 
 // Speculation, as both views name it.

@@ -75,6 +75,9 @@ func (s *Spec) withoutEffect() []noEffect {
 
 	const whole = "workload.stream is false: a whole answer has no token times"
 	idle(!s.Workload.Stream, "report.slo.ttft_ms", whole, "use report.slo.e2e_ms")
+	idle(!s.Workload.Stream, "report.slo.ttft_from_due_ms", whole, "use report.slo.e2e_from_due_ms")
+	idle(!open && !s.Workload.Sessions, "report.slo.ttft_from_due_ms", "without load.rate no request is due before it is sent", "use report.slo.ttft_ms")
+	idle(!open && !s.Workload.Sessions, "report.slo.e2e_from_due_ms", "without load.rate no request is due before it is sent", "use report.slo.e2e_ms")
 	idle(!s.Workload.Stream, "report.slo.tpot_ms", whole, "use report.slo.e2e_ms")
 	idle(!s.Workload.Stream, "report.slo.itl_ms", whole, "use report.slo.e2e_ms")
 	idle(!s.Workload.Stream, "workload.sampling.stream_options", "workload.stream is false", "remove it")

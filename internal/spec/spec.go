@@ -362,12 +362,16 @@ type Report struct {
 type SLO struct {
 	// Time to first token.
 	TTFT float64 `json:"ttft_ms"`
+	// The same from due: waits for a slot count.
+	TTFTFromDue float64 `json:"ttft_from_due_ms"`
 	// Time per output token.
 	TPOT float64 `json:"tpot_ms"`
-	// Gap between token events.
+	// Every gap between token events: the largest of a request.
 	ITL float64 `json:"itl_ms"`
 	// Whole request, to its last token.
 	E2E float64 `json:"e2e_ms"`
+	// The same from due.
+	E2EFromDue float64 `json:"e2e_from_due_ms"`
 }
 
 // Devices divides system rates: a plain number, or {prefill, decode}.

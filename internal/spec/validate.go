@@ -374,12 +374,23 @@ func (c *checker) report() {
 	for _, f := range []struct {
 		path  string
 		value float64
-	}{{"report.slo.ttft_ms", r.SLO.TTFT}, {"report.slo.tpot_ms", r.SLO.TPOT}, {"report.slo.itl_ms", r.SLO.ITL}, {"report.slo.e2e_ms", r.SLO.E2E}} {
+	}{{"report.slo.ttft_ms", r.SLO.TTFT}, {"report.slo.ttft_from_due_ms", r.SLO.TTFTFromDue}, {"report.slo.tpot_ms", r.SLO.TPOT}, {"report.slo.itl_ms", r.SLO.ITL},
+		{"report.slo.e2e_ms", r.SLO.E2E}, {"report.slo.e2e_from_due_ms", r.SLO.E2EFromDue}} {
 		if f.value == 0 && !c.s.given(f.path) {
 			continue
 		}
 		if !(f.value > 0) || math.IsInf(f.value, 0) {
 			c.bad(f.path, "milliseconds above 0; leave it out for no limit", "%v is no limit that could be met", f.value)
+		}
+	}
+	// A limit on the whole that is below one on its first part is never the one
+	// that was meant: seconds and milliseconds, or names, were mixed up.
+	for _, f := range []struct {
+		whole, part string
+		w, p        float64
+	}{{"report.slo.e2e_ms", "report.slo.ttft_ms", r.SLO.E2E, r.SLO.TTFT}, {"report.slo.e2e_from_due_ms", "report.slo.ttft_from_due_ms", r.SLO.E2EFromDue, r.SLO.TTFTFromDue}} {
+		if f.w > 0 && f.p > f.w {
+			c.bad(f.part, fmt.Sprintf("%v or less, or leave it out", f.w), "%v can never be missed alone: %s is %v, and the last token is no earlier than the first", f.p, f.whole, f.w)
 		}
 	}
 }

@@ -80,4 +80,5 @@ var windowFacts = []Entry{
 	{Name: "slo_good_share", Kind: KindFact, Unit: "share", Better: Higher, Definition: "requests that ended well within every limit of report.slo ÷ issued requests of the window; an absent value breaks no limit",
 		Enters: "issued requests of the measured phase, failures included; not those abandoned on purpose", Absent: "no report.slo"},
 	{Name: "slo_good_requests_per_s", Kind: KindFact, Unit: "requests/s", Better: Higher, Definition: "good requests that ended in the window ÷ duration", Absent: "no report.slo"},
+	{Name: "slo_good_output_tokens_per_s", Kind: KindFact, Unit: "tokens/s", Better: Higher, Definition: "output tokens of good requests that ended in the window ÷ duration", Absent: "no report.slo, or a good request's tokens are not known"},
 }

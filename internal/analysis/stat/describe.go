@@ -22,10 +22,12 @@ type Description struct {
 	// one.
 	MeanCI *[2]float64
 	QCI    [count]*[2]float64
-	// More is, for each quantile that has fewer than 10 effective samples beyond
-	// it, how many further samples it would take; 0 where there are enough. It is
-	// filled only for quantiles above the median.
-	More [count]int64
+	// MeanMore and More are, where an interval was asked for and the sample carries
+	// none, about how many further units (samples, or groups of them) it would take.
+	// Where none was asked for, More holds what TailSamples beyond a quantile above
+	// the median would take of independent samples.
+	MeanMore int64
+	More     [count]int64
 }
 
 // TailSamples is how many effective samples must lie beyond a quantile for it to
@@ -33,16 +35,17 @@ type Description struct {
 const TailSamples = 10
 
 // Describe summarises xs, given in the order of the plan; it does not change xs.
+// s nil asks for no intervals.
 //
 // The value of a quantile q is given when n ≥ 1 ÷ (1 − q): below that no sample
 // is expected beyond it, and interpolation would print little but the maximum
 // under another name. Its interval needs TailSamples effective samples beyond it.
-func Describe(xs []float64, ci bool) Description {
+func Describe(xs []float64, s *Sections) Description {
 	d := points(xs)
 	switch {
 	case len(xs) == 0:
-	case ci:
-		d.intervals(xs, EffectiveSize(xs), evenly(len(xs)))
+	case s != nil:
+		d.intervals(sample{xs: xs}, *s)
 	default:
 		d.tail(float64(len(xs)))
 	}
@@ -85,6 +88,137 @@ func (d *Description) tail(eff float64) {
 			d.More[i] = int64(need) - d.N
 		}
 	}
+}
+
+// sample is a series of values, one after the other or in groups: ends[k] is
+// where group k ends. Without groups every value is one.
+type sample struct {
+	xs   []float64
+	ends []int
+}
+
+// units is the number of values or groups.
+func (a sample) units() int {
+	if a.ends != nil {
+		return len(a.ends)
+	}
+	return len(a.xs)
+}
+
+// influence sums f − its mean over every unit, and gives the influence of the
+// units on that mean.
+func (a sample) influence(f func(x float64) float64) influence {
+	n := len(a.xs)
+	var all Acc
+	for _, x := range a.xs {
+		all.Add(f(x))
+	}
+	m := all.Sum() / float64(n)
+	z := make([]float64, a.units())
+	if a.ends == nil {
+		for i, x := range a.xs {
+			z[i] = f(x) - m
+		}
+		return newInfluence(z)
+	}
+	each, from := float64(n)/float64(len(z)), 0
+	for k, to := range a.ends {
+		var sum Acc
+		for _, x := range a.xs[from:to] {
+			sum.Add(f(x) - m)
+		}
+		z[k], from = sum.Sum()/each, to
+	}
+	return newInfluence(z)
+}
+
+// intervals fills NEff, MeanCI, QCI, MeanMore and More.
+func (d *Description) intervals(a sample, s Sections) {
+	n := len(a.xs)
+	centre := a.influence(func(x float64) float64 { return x })
+	d.NEff = value(d.effective(centre), true)
+	if sp, ok := centre.section(s, BatchesCentre); ok {
+		d.MeanCI = centre.mean(*d.Mean, sp)
+	} else {
+		d.MeanMore = centre.more(s)
+	}
+	sorted := slices.Clone(a.xs)
+	slices.Sort(sorted)
+	// The correlation of the rare values beyond a tail quantile is hard to see; that
+	// of the middle is not, and as a rule it is the stronger one.
+	worst := centre.sure()
+	for i, q := range Quantiles {
+		p := float64(q) / 1000
+		at, _ := Quantile(sorted, p)
+		f := a.influence(func(x float64) float64 { return one(x <= at) })
+		if at == sorted[n-1] || at == sorted[0] || f.design(p) < 0.5 { // many values alike
+			if g := a.influence(func(x float64) float64 { return one(x < at) }); g.design(p) > f.design(p) {
+				f = g
+			}
+		}
+		if q == 500 {
+			worst = max(worst, f.sure())
+		}
+		most := BatchesCentre
+		var short int64
+		if q > 500 {
+			most = BatchesTail
+			g := max(worst, f.sure()) * f.design(p)
+			short = int64(math.Ceil(TailSamples/(1-p)*g)) - int64(len(f.z))
+		}
+		by := s
+		if q >= 500 {
+			by.Worst = max(by.Worst, worst)
+		}
+		sp, ok := f.section(by, most)
+		if ok && short <= 0 {
+			lo, hi := ranks(n, p, sp, f.g*f.design(p)*float64(n)/float64(len(f.z)))
+			d.QCI[i] = &[2]float64{min(at, atRank(sorted, lo)), max(at, atRank(sorted, hi))}
+			continue
+		}
+		d.More[i] = max(1, short)
+		if !ok {
+			d.More[i] = max(d.More[i], f.more(by))
+		}
+	}
+}
+
+func one(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// design is the variance of one unit's share of values at or below the
+// p-quantile, against that of a single value.
+func (f influence) design(p float64) float64 {
+	return sumSquares(f.z, 0) / float64(len(f.z)) / float64(p*(1-p))
+}
+
+// effective is how many independent samples would pin the mean down as well: n ÷ g,
+// for groups the variance of the samples ÷ the squared standard error of their
+// mean; never above n.
+func (d *Description) effective(f influence) float64 {
+	n := float64(d.N)
+	k := float64(len(f.z))
+	error2 := sumSquares(f.z, 0) / k * f.g / k
+	if d.SD == nil || error2 <= 0 {
+		return n
+	}
+	return min(n, float64(*d.SD**d.SD)/error2)
+}
+
+// atRank is the value at a rank between 0 and n − 1, linear between neighbours;
+// beyond the ends it is the end.
+func atRank(sorted []float64, rank float64) float64 {
+	n := len(sorted)
+	rank = min(max(rank, 0), float64(n-1))
+	i := min(int(rank), n-1)
+	if i == n-1 {
+		return sorted[i]
+	}
+	return sorted[i] + float64((rank-float64(i))*(sorted[i+1]-sorted[i]))
 }
 
 // value is a pointer to v, or nil.

@@ -88,12 +88,12 @@ func TestKnownValues(t *testing.T) {
 }
 
 func TestNoSamples(t *testing.T) {
-	for _, d := range []Description{Describe(nil, true), DescribePooled(nil, nil, true), new(Histogram).Describe(1)} {
+	for _, d := range []Description{Describe(nil, &Sections{Long: 20}), DescribePooled(nil, nil, &Sections{Long: 20}), new(Histogram).Describe(1)} {
 		if d.N != 0 || d.Mean != nil || d.SD != nil || d.Min != nil || d.Max != nil || d.NEff != nil || d.MeanCI != nil || d.Q != [count]*float64{} || d.QCI != [count]*[2]float64{} {
 			t.Errorf("%+v", d)
 		}
 	}
-	if d := Describe([]float64{7}, true); d.SD != nil || *d.Mean != 7 || *d.Q[0] != 7 || d.Q[1] != nil {
+	if d := Describe([]float64{7}, &Sections{Long: 20}); d.SD != nil || *d.Mean != 7 || *d.Q[0] != 7 || d.Q[1] != nil {
 		t.Errorf("one sample: %+v", d)
 	}
 }
@@ -129,7 +129,7 @@ func TestIntervalsHoldTheValue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		xs := rapid.SliceOfN(rapid.Float64Range(0, 100), 1, 400).Draw(t, "xs")
 		before := slices.Clone(xs)
-		d := Describe(xs, true)
+		d := Describe(xs, &Sections{Long: 20})
 		if !slices.Equal(xs, before) {
 			t.Fatal("Describe changed its input")
 		}
@@ -157,7 +157,7 @@ func TestPooledOfSingles(t *testing.T) {
 	for i := range xs {
 		xs[i], ends[i] = r.ExpFloat64(), i+1
 	}
-	a, b := Describe(xs, true), DescribePooled(xs, ends, true)
+	a, b := Describe(xs, &Sections{Long: 20}), DescribePooled(xs, ends, &Sections{Long: 20})
 	if *a.Mean != *b.Mean || *a.MeanCI != *b.MeanCI || *a.QCI[3] != *b.QCI[3] {
 		t.Errorf("%v %v, %v %v", a.MeanCI, b.MeanCI, a.QCI[3], b.QCI[3])
 	}
@@ -172,7 +172,7 @@ func TestPooledOfSingles(t *testing.T) {
 		}
 		ends[i] = len(ten)
 	}
-	if c := DescribePooled(ten, ends, true); *c.NEff > 1.1**b.NEff {
+	if c := DescribePooled(ten, ends, &Sections{Long: 20}); *c.NEff > 1.1**b.NEff {
 		t.Errorf("n_eff of doubled samples = %v, was %v", *c.NEff, *b.NEff)
 	}
 }
@@ -229,7 +229,7 @@ func TestCoverage(t *testing.T) {
 			}
 		}
 		for range runs {
-			d := Describe(ar1(r, c.n, c.rho), true)
+			d := Describe(ar1(r, c.n, c.rho), &Sections{Long: 20})
 			count(d.MeanCI, 0, &mean)
 			count(d.QCI[0], 0, &median)
 			count(d.QCI[2], 1.2815515655, &p90)
@@ -258,7 +258,7 @@ func TestHistogramError(t *testing.T) {
 			h.Add(v)
 			xs = append(xs, float64(v))
 		}
-		got, want := h.Describe(1), Describe(xs, false)
+		got, want := h.Describe(1), Describe(xs, nil)
 		near := func(name string, a, b *float64, rel float64) {
 			if (a == nil) != (b == nil) || a != nil && math.Abs(*a-*b) > rel*math.Abs(*b)+1e-9 {
 				t.Fatalf("%s: %v, exact %v", name, a, b)
