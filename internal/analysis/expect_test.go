@@ -97,8 +97,8 @@ func TestExpectNothing(t *testing.T) {
 // The interval of a value that holds the limit is said beside it.
 func TestExpectInterval(t *testing.T) {
 	s := rich()
-	at := *windowOf(t, s.analyse(t, Options{}), "steady").Metrics["ttft_ms"].P50
-	c := fmt.Sprintf("steady.ttft_ms.p50 <= %v", at)
+	at := *windowOf(t, s.analyse(t, Options{}), "steady").System.OutputTokensPerS
+	c := fmt.Sprintf("steady.output_tokens_per_s <= %v", at)
 	if e := expected(t, s, c)[c]; e.Result != ResultPass || e.CI == nil || !strings.Contains(e.Why, "interval holds the limit") {
 		t.Errorf("%+v", e)
 	}

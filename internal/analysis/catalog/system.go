@@ -81,4 +81,9 @@ var windowFacts = []Entry{
 		Enters: "issued requests of the measured phase, failures included; not those abandoned on purpose", Absent: "no report.slo"},
 	{Name: "slo_good_requests_per_s", Kind: KindFact, Unit: "requests/s", Better: Higher, Definition: "good requests that ended in the window ÷ duration", Absent: "no report.slo"},
 	{Name: "slo_good_output_tokens_per_s", Kind: KindFact, Unit: "tokens/s", Better: Higher, Definition: "output tokens of good requests that ended in the window ÷ duration", Absent: "no report.slo, or a good request's tokens are not known"},
+	{Name: "goodput.judged", Kind: KindFact, Unit: "requests", Definition: "issued requests that start in the window, failed and cancelled ones among them, those abandoned on purpose not", Absent: "no report.slo"},
+	{Name: "goodput.good", Kind: KindFact, Unit: "requests", Better: Higher, Definition: "those of them that ended well within every limit of report.slo", Absent: "no report.slo"},
+	{Name: "goodput.share", Kind: KindFact, Unit: "share", Better: Higher, Definition: "slo_good_share, with its interval and each limit beside it", Absent: "no report.slo"},
+	{Name: "goodput.requests_per_s", Kind: KindFact, Unit: "requests/s", Better: Higher, Definition: "slo_good_requests_per_s, the same", Absent: "no report.slo"},
+	{Name: "goodput.output_tokens_per_s", Kind: KindFact, Unit: "tokens/s", Better: Higher, Definition: "slo_good_output_tokens_per_s, the same", Absent: "no report.slo, or a good request's tokens are not known"},
 }
