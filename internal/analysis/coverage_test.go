@@ -119,8 +119,7 @@ func (m *model) cover(t *testing.T, n, replicates int, truth map[string]estimate
 
 const coverageEnv = "TOKENTAPE_COVERAGE"
 
-// Our 95 % intervals hold the truth in 93 to 97 of 100 runs wherever one is
-// printed: on runs of a batching server whose truth is known from a run of
+// Of our printed 95 % intervals 93 to 97 in 100 should hold the truth: on runs of a batching server whose truth is known from a run of
 // hundreds of thousands of requests. The short form takes two models and few
 // replicates; TOKENTAPE_COVERAGE=1 takes all, 2,000 replicates each (another number: so many),
 // and compares docs/statistics.md with what it finds (-update writes it).
