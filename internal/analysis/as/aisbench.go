@@ -3,6 +3,7 @@ package as
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 
@@ -122,9 +123,9 @@ func aisList(r *Run) []*Request {
 	return list
 }
 
-// points are a request's time points, and whether AISBench would count it as a
-// success: status 200 and at least two points. An error event inside a 200 is a
-// success there.
+// points are a request's time points, also of one that failed, and whether AISBench
+// would count it as a success: status 200 and at least two points. An error event
+// inside a 200 is a success there.
 func (a *aisRun) points(q *Request) (t []float64, ok bool) {
 	if q.Src != nil {
 		return q.Src, q.OK() && len(q.Src) > 1
@@ -158,7 +159,33 @@ func (a *aisRun) points(q *Request) (t []float64, ok bool) {
 	case tape.OutcomeTruncated:
 		a.count.truncated++
 	}
-	return nil, false
+	return t, false
+}
+
+// AISBenchRecord is what AISBench would have kept of one request.
+type AISBenchRecord struct {
+	*Request
+	// Points are its time points in seconds on one clock: the start, then one for
+	// each event but [DONE], or for an answer in one piece its end. Nil where it was
+	// never sent.
+	Points []float64
+	// Success is AISBench's own notion: an error inside a stream that was answered
+	// 200 is one.
+	Success bool
+}
+
+// AISBenchRecords yields every measured request in the order of AISBench's details
+// file, as its tables of r take them.
+func AISBenchRecords(r *Run) iter.Seq[AISBenchRecord] {
+	return func(yield func(AISBenchRecord) bool) {
+		a := &aisRun{cap: r.Cap, stream: r.Stream}
+		for _, q := range aisList(r) {
+			points, ok := a.points(q)
+			if !yield(AISBenchRecord{q, points, ok}) {
+				return
+			}
+		}
+	}
 }
 
 // aisStage is one stage's values.
