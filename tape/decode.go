@@ -36,6 +36,8 @@ func (c *cursor) request(r *Request) {
 			c.text((*string)(&r.Phase))
 		case "worker":
 			c.int(&r.Worker)
+		case "part":
+			c.opt(&r.Part)
 		case "session":
 			if r.Session.OK = !c.null(); r.Session.OK {
 				c.text(&r.Session.V)

@@ -15,6 +15,7 @@ func appendRequest(b []byte, r *Request) []byte {
 	b = appendTextIf(b, `,"id":`, r.ID)
 	b = appendText(b, `,"phase":`, string(r.Phase))
 	b = appendInt(b, `,"worker":`, int64(r.Worker))
+	b = appendOpt(b, `,"part":`, r.Part)
 	if r.Session.OK {
 		b = appendText(b, `,"session":`, r.Session.V)
 	}

@@ -24,7 +24,7 @@ func TestFormatIsTrue(t *testing.T) {
 		"header": Header{}, "tool": Tool{}, "anchor": Anchor{}, "plan": PlanRef{}, "dataset": DataRef{}, "tokenizer": FileRef{},
 		"host": Host{}, "server": Server{}, "tls": TLS{}, "capabilities": Capabilities{}, "request": Request{}, "ref": Ref{}, "conn": Conn{},
 		"events": Events{}, "asked": Asked{}, "tokens": Tokens{}, "bytes": Bytes{}, "http": HTTP{}, "attempt_log": Attempt{},
-		"output": Output{}, "src": Src{}, "import": Import{}, "client": ClientSample{}, "scrape": Scrape{}, "call": Call{}, "cache": CachePlan{}, "footer": Footer{},
+		"output": Output{}, "src": Src{}, "import": Import{}, "client": ClientSample{}, "scrape": Scrape{}, "call": Call{}, "cache": CachePlan{}, "merged": Merged{}, "part": Part{}, "footer": Footer{},
 	} {
 		body, ok := sections[name]
 		if !ok {
@@ -59,7 +59,7 @@ func TestFormatIsTrue(t *testing.T) {
 		PhaseProbe, PhasePrepare, PhaseWarmup, PhaseMeasure, PhaseTail,
 		OutcomeOK, OutcomeStatus, OutcomeConnect, OutcomeTimeout, OutcomeReset, OutcomeTruncated, OutcomeServer, OutcomeMalformed,
 		OutcomeTooLarge, OutcomeNotStream, OutcomeRedirect, OutcomeEmpty, OutcomeFiltered, OutcomeAborted, OutcomeCancelled, OutcomeClient, OutcomeUnknown, OutcomeAbandoned,
-		ReasonCompleted, ReasonDuration, ReasonInterrupted, ReasonRefused, ReasonWarmup, ReasonRecorder, ReasonDisk, ReasonInternal, ReasonDataset, ReasonRows, ReasonAbort, ReasonImported,
+		ReasonCompleted, ReasonDuration, ReasonInterrupted, ReasonRefused, ReasonWarmup, ReasonRecorder, ReasonDisk, ReasonInternal, ReasonDataset, ReasonRows, ReasonAbort, ReasonMerged, ReasonImported,
 		CallFlush, CacheBySpec, CacheByManifest, SourceUsage, SourceEngine, SourceTokenizer, SourceEvents,
 	} {
 		if w := reflect.ValueOf(word).String(); !strings.Contains(string(text), "`"+w+"`") && !strings.Contains(string(text), "`\""+w+"\"`") {

@@ -56,7 +56,7 @@ func genRequest() *rapid.Generator[*Request] {
 		o := func() Opt[int64] { return opt.Draw(t, "opt") }
 		i := func() int64 { return num.Draw(t, "int") }
 		r := &Request{
-			Type: "request", Seq: i(), ID: s(), Phase: Phase(s()), Worker: int(i()), Session: genOpt(text).Draw(t, "session"), Turn: int(i()),
+			Type: "request", Seq: i(), ID: s(), Phase: Phase(s()), Worker: int(i()), Part: o(), Session: genOpt(text).Draw(t, "session"), Turn: int(i()),
 			Ref:  Ref{Row: i(), Offset: i(), SHA256: s()},
 			TDue: o(), TReady: o(), TReleased: o(), TConn: o(), URL: o(), TWroteFirst: o(), TWrote: o(), THeaders: o(),
 			TFirstEvent: o(), TFirstToken: o(), TFirstVisible: o(), TLastToken: o(), TEnd: o(),

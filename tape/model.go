@@ -69,6 +69,7 @@ type Header struct {
 	Notes  []string        `json:"notes,omitempty"` // said before the first request: model not in the list, rows repeated …
 	Cache  *CachePlan      `json:"cache,omitempty"` // what the server's prefix cache was expected to serve
 	Import *Import         `json:"import,omitempty"`
+	Merged *Merged         `json:"merged,omitempty"` // the tape was made of other tapes: see Merge
 }
 
 // Import says that a tape was made of another tool's results. What that tool never
@@ -179,6 +180,7 @@ type Capabilities struct {
 	RoleFirst      Opt[bool]    `json:"role_first,omitzero"`
 	MaxTokensField string       `json:"max_tokens_field,omitempty"`
 	By             []string     `json:"by,omitempty"`
+	Part           Opt[int64]   `json:"part,omitzero"` // as of a request
 }
 
 // Phase says what a request was for. Only PhaseMeasure enters statistics.
@@ -247,6 +249,7 @@ type Request struct {
 	ID      string      `json:"id,omitempty"` // sent in a header (target.request_id_header), so that a server's log can be held beside the tape
 	Phase   Phase       `json:"phase"`
 	Worker  int         `json:"worker"`
+	Part    Opt[int64]  `json:"part,omitzero"` // index into merged.parts; absent on a tape that is not merged
 	Session Opt[string] `json:"session,omitzero"`
 	Turn    int         `json:"turn"`
 	Ref     Ref         `json:"ref"`
@@ -431,6 +434,7 @@ type ClientSample struct {
 	PacerP99  Opt[int64]   `json:"pacer_lag_p99_ns,omitzero"`
 	HostBusy  Opt[float64] `json:"host_cpu,omitzero"` // cores busy on the whole host
 	Goroutine int64        `json:"goroutines,omitempty"`
+	Part      Opt[int64]   `json:"part,omitzero"` // as of a request
 }
 
 // Scrape is one reading of a server's metrics.
@@ -441,6 +445,7 @@ type Scrape struct {
 	OK     bool               `json:"ok"`
 	Error  string             `json:"error,omitempty"`
 	Series map[string]float64 `json:"series,omitempty"`
+	Part   Opt[int64]         `json:"part,omitzero"` // as of a request
 }
 
 // Call is a request beside the load that asks for no generation, such as one that
@@ -456,6 +461,7 @@ type Call struct {
 	Status  Opt[int64] `json:"status,omitzero"`
 	OK      bool       `json:"ok"`                // it did what it was for
 	Message string     `json:"message,omitempty"` // why not; bounded, secrets masked
+	Part    Opt[int64] `json:"part,omitzero"`     // as of a request
 }
 
 // CallFlush is the Call that empties the prefix cache (prepare.flush).
@@ -475,6 +481,7 @@ const (
 	ReasonRows        = "rows"        // the dataset's rows ran out before load.duration
 	ReasonPrepare     = "prepare"     // preparation failed: the cache is not in the state that was asked for
 	ReasonAbort       = "abort"       // too many requests failed: limits.abort
+	ReasonMerged      = "merged"      // the parts of a merged tape ended for different reasons
 	ReasonImported    = "imported"    // the tape was made of another tool's results, which do not say why they end
 )
 
