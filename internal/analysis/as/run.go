@@ -24,6 +24,7 @@ type Run struct {
 	ID, Name string
 	Imported string // the tool whose results the tape was made of; empty: recorded
 	API      string // as the spec names it
+	URL      string // of the server as the spec names it, secrets masked
 	Model    string
 	Stream   bool    // answers were asked for as streams
 	Cap      int64   // load.concurrency; 0: none
@@ -206,6 +207,7 @@ func (l *Loader) head(h *tape.Header) {
 		Name   string `json:"name"`
 		Target struct {
 			API string `json:"api"`
+			URL string `json:"url"`
 		} `json:"target"`
 		Workload struct {
 			Stream bool `json:"stream"`
@@ -223,6 +225,7 @@ func (l *Loader) head(h *tape.Header) {
 	r := &l.run
 	r.ID, r.Name, r.Model = h.Run, cmp.Or(h.Name, spec.Name), h.Server.Model
 	r.Arrivals, r.Wall = spec.Load.Arrivals, h.Anchor.Wall
+	r.URL = spec.Target.URL
 	r.API, r.Stream, r.Cap, r.Rate = spec.Target.API, spec.Workload.Stream, spec.Load.Concurrency, spec.Load.Rate
 	if r.N == 0 {
 		r.N = spec.Load.Requests
