@@ -31,7 +31,8 @@ itself. The numbers are the same, byte for byte, on any machine.`,
   tokentape report runs/first-run/2026-11-30T040000Z --window steady,seconds:10..60
   tokentape report runs/first-run/2026-11-30T040000Z --format markdown --out report.md
   tokentape report runs/first-run/2026-11-30T040000Z --as vllm,aisbench
-  tokentape report runs/first-run/2026-11-30T040000Z --format vllm --full --out result.json`,
+  tokentape report runs/first-run/2026-11-30T040000Z --format vllm --full --out result.json
+  tokentape report runs/first-run/2026-11-30T040000Z --format aisbench --out outputs/default`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if schema {
 				return cobra.NoArgs(cmd, args)
@@ -41,10 +42,10 @@ itself. The numbers are the same, byte for byte, on any machine.`,
 	}
 	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of results.json instead of a run")
 	cmd.Flags().StringSliceVar(&windows, "window", nil, window.Usage+"; several side by side; default: those of the spec")
-	cmd.Flags().StringVar(&format, "format", "console", "console, markdown, json, csv (statistics), requests (csv, one line a request); vllm, sglang: the result file of that tool's client")
+	cmd.Flags().StringVar(&format, "format", "console", "console, markdown, json, csv (statistics), requests (csv, one line a request); vllm, sglang: the result file of that tool's client; aisbench: its work folder below --out")
 	cmd.Flags().StringSliceVar(&as, "as", nil, "show the tape under other tools' definitions too: "+strings.Join(analysis.AsTools(), ", "))
 	cmd.Flags().BoolVar(&full, "full", false, "every table, interval and warning (console, markdown), as in report.txt; the lists of one value a request (vllm, sglang)")
-	cmd.Flags().StringVar(&out, "out", "", "write to this file, which must not exist yet; default: print")
+	cmd.Flags().StringVar(&out, "out", "", "write to this file, which must not exist yet (aisbench: into this folder); default: print")
 	cmd.Flags().BoolVar(&check, "check", false, "exit as the run did")
 	cmd.Flags().StringArrayVar(&expect, "expect", nil, "a condition beside those of the spec, such as 'steady.ttft_ms.p95 < 2000' or 'finish == length'; several times for several; one that misses exits 7")
 	cmd.Flags().StringVar(&power, "power", "", "power series for energy per token: CSV of time,watts; default: power.csv beside the tape")
@@ -54,8 +55,12 @@ itself. The numbers are the same, byte for byte, on any machine.`,
 		}
 		view, ok := views[format]
 		_, exported := exports[format]
+		exported = exported || format == formatAISBench
 		if !ok && !exported {
-			return usageError(fmt.Sprintf("--format %s: unknown", format), "console, markdown, json, csv, requests, vllm or sglang")
+			return usageError(fmt.Sprintf("--format %s: unknown", format), "console, markdown, json, csv, requests, vllm, sglang or aisbench")
+		}
+		if format == formatAISBench && out == "" {
+			return usageError("--format aisbench: a folder with many files, which cannot be printed", "--out DIR, AISBench's --work-dir: DIR/TIME/ is made in it")
 		}
 		if exported && (len(windows) > 0 || len(as) > 0) {
 			return usageError("--format "+format+": the file of another tool, which knows neither windows nor other tools", "leave --window and --as out")
@@ -82,9 +87,12 @@ itself. The numbers are the same, byte for byte, on any machine.`,
 		if err != nil {
 			return usageError(err.Error())
 		}
-		if exported {
+		switch {
+		case format == formatAISBench:
+			err = a.exportAISBench(path, out)
+		case exported:
 			err = a.export(format, path, out, full)
-		} else {
+		default:
 			err = a.emit(view, res, out, full)
 		}
 		if err != nil {

@@ -26,6 +26,7 @@ type Run struct {
 	API      string // as the spec names it
 	URL      string // of the server as the spec names it, secrets masked
 	Model    string
+	Dataset  string // path of the dataset
 	Stream   bool    // answers were asked for as streams
 	Cap      int64   // load.concurrency; 0: none
 	Rate     float64 // load.rate, requests a second; 0: none
@@ -225,7 +226,7 @@ func (l *Loader) head(h *tape.Header) {
 	r := &l.run
 	r.ID, r.Name, r.Model = h.Run, cmp.Or(h.Name, spec.Name), h.Server.Model
 	r.Arrivals, r.Wall = spec.Load.Arrivals, h.Anchor.Wall
-	r.URL = spec.Target.URL
+	r.URL, r.Dataset = spec.Target.URL, h.Data.Path
 	r.API, r.Stream, r.Cap, r.Rate = spec.Target.API, spec.Workload.Stream, spec.Load.Concurrency, spec.Load.Rate
 	if r.N == 0 {
 		r.N = spec.Load.Requests
