@@ -16,6 +16,7 @@ const Absent int64 = math.MinInt64
 // counts are tokens. A field that is not known is Absent.
 type Request struct {
 	Seq   int64
+	Part  int32 // tape.Request.Part, 0 on a tape that is not merged
 	Phase tape.Phase
 	OK    bool // outcome ok
 	// Streamed is false for an answer that came in one piece: it has no TTFT,
@@ -72,7 +73,7 @@ func stamp(o tape.Opt[int64]) int64 { return o.Or(Absent) }
 // a, unless that is off. It keeps nothing of r but strings.
 func Reduce(r *tape.Request, a *Arena) Request {
 	q := Request{
-		Seq: r.Seq, Phase: r.Phase, OK: r.Outcome == tape.OutcomeOK,
+		Seq: r.Seq, Part: int32(r.Part.Or(0)), Phase: r.Phase, OK: r.Outcome == tape.OutcomeOK,
 		Session: r.Session.OK, Later: r.Session.OK && r.Turn > 0,
 		Due: stamp(r.TDue), Ready: stamp(r.TReady), Released: stamp(r.TReleased), WroteFirst: stamp(r.TWroteFirst),
 		FirstToken: stamp(r.TFirstToken), FirstVisible: stamp(r.TFirstVisible), LastToken: stamp(r.TLastToken), End: stamp(r.TEnd),
@@ -93,11 +94,12 @@ func Reduce(r *tape.Request, a *Arena) Request {
 
 // events walks the stream.
 func (q *Request) events(r *tape.Request, a *Arena) {
-	if r.Events.IsZero() || q.WroteFirst == Absent {
+	start := stamp(r.EventsFrom())
+	if r.Events.IsZero() || start == Absent {
 		return
 	}
 	q.Choices = choices(r)
-	q.FirstTokens = q.scan(r)
+	q.FirstTokens = q.scan(r, start)
 	s := &a.stream
 	s.Read(r)
 	q.TokenEvents = int64(len(s.T))
@@ -126,7 +128,7 @@ func (q *Request) events(r *tape.Request, a *Arena) {
 				short++
 			}
 		}
-		q.perChoice(r)
+		q.perChoice(r, start)
 	}
 	q.Bursty = float64(short) > burstShare*float64(len(s.T)-1)
 	if !a.Off {
@@ -137,9 +139,9 @@ func (q *Request) events(r *tape.Request, a *Arena) {
 // scan looks at the events of every kind. It gives the running count of the first
 // token event, Absent where there is none or it cannot be told from other
 // choices.
-func (q *Request) scan(r *tape.Request) (firstTokens int64) {
+func (q *Request) scan(r *tape.Request, start int64) (firstTokens int64) {
 	firstTokens = Absent
-	t, i, found := q.WroteFirst, 0, false
+	t, i, found := start, 0, false
 	for kind, n := range r.Events.Runs() {
 		for _, dt := range r.Events.DT[i : i+n] {
 			t += dt
@@ -176,9 +178,9 @@ func (c *running) add(e tape.Event) {
 
 // perChoice keeps the sums that TPOT over several choices needs, if the running
 // counts are per choice: then, and only then, they add up to the output.
-func (q *Request) perChoice(r *tape.Request) {
+func (q *Request) perChoice(r *tape.Request, start int64) {
 	last := make([]running, q.Choices)
-	for _, e := range r.Events.All(q.WroteFirst) {
+	for _, e := range r.Events.All(start) {
 		if tape.IsToken(e.Kind) {
 			last[min(max(e.Choice, 0), q.Choices-1)].add(e)
 		}

@@ -18,12 +18,12 @@ type Stream struct {
 	grown   []int64
 }
 
-// Read takes the token events of r. A stream without t_wrote_first has no times,
-// and so no events.
+// Read takes the token events of r. A stream whose start is not known has no
+// times, and so no events.
 func (s *Stream) Read(r *tape.Request) {
 	several := choices(r) > 1
 	s.reset(len(r.Events.DT), several, len(r.Events.Tok) > 0 && !several)
-	t := stamp(r.TWroteFirst)
+	t := stamp(r.EventsFrom())
 	if t == Absent {
 		return
 	}

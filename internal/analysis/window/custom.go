@@ -162,7 +162,7 @@ func byPhase(reqs []metric.Request, phase tape.Phase) Interval {
 			w.Cohort = append(w.Cohort, i)
 		}
 	}
-	w.LeftOut = leftOut(part{other, "of other phases"}, part{bad, "not ok"})
+	w.leave(part{other, "of other phases"}, part{bad, "not ok"})
 	w.Why = fmt.Sprintf("as asked: phase %s, from its first release to its last end; whole requests of the phase ÷ duration", phase)
 	return w
 }
@@ -197,5 +197,5 @@ func (w *Interval) pick(reqs []metric.Request, in func(*metric.Request) bool, ou
 			w.Cohort = append(w.Cohort, i)
 		}
 	}
-	w.LeftOut = leftOut(part{out, outside}, part{bad, "not ok"}, part{other, "of other phases"})
+	w.leave(part{out, outside}, part{bad, "not ok"}, part{other, "of other phases"})
 }

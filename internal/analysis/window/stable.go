@@ -80,7 +80,7 @@ func stable(reqs []metric.Request, l Load) Interval {
 	w.CohortTo = w.To
 	w.Why = fmt.Sprintf("AISBench's rule (29c363e): from the second start that brings in-flight to exactly %d to the last event at that level; "+
 		"requests that start inside, whole requests ÷ duration", l.Concurrency)
-	w.LeftOut = leftOut(part{before, "started before"}, part{after, "started after"}, part{other, "not ok or of other phases"})
+	w.leave(part{before, "started before"}, part{after, "started after"}, part{other, "not ok or of other phases"})
 	return w
 }
 

@@ -33,6 +33,6 @@ func whole(reqs []metric.Request) Interval {
 	}
 	w.CohortTo = w.To
 	w.Why = "first release to last stream end of all measured requests, failures included; system rates count ok requests"
-	w.LeftOut = leftOut(part{others, "of other phases"}, part{bad, "not ok"})
+	w.leave(part{others, "of other phases"}, part{bad, "not ok"})
 	return w
 }

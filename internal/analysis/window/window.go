@@ -28,9 +28,14 @@ type Interval struct {
 	// ByEvents: system rates count what happened in (From, To], of every phase;
 	// else whole requests of the cohort.
 	ByEvents bool
+	// Spans are the stretches that the window is the union of, disjoint and in order
+	// of time; nil: one, as above. From, To and CohortTo are then the outer ends.
+	Spans []Span
 	// Why says how the window was chosen or why it does not exist, LeftOut what is
 	// not in it.
 	Why, LeftOut string
+
+	left []part // what LeftOut says
 }
 
 // Load is what a window needs to know of the spec.
@@ -38,6 +43,17 @@ type Load struct {
 	Concurrency int64 // cap, 0: none
 	Open        bool  // sends have due times
 	Ramp        int64 // length of the ramp in nanoseconds, 0: none
+	// Parts are the loads of runs that went on at the same time and make up this one,
+	// by metric.Request.Part; nil: there is one run.
+	Parts map[int32]Load
+}
+
+// of is the load of one run.
+func (l Load) of(part int32) Load {
+	if l.Parts == nil {
+		return l
+	}
+	return l.Parts[part]
 }
 
 // Choose makes the window of a kind. reqs are all requests of the run in plan
@@ -72,7 +88,9 @@ type part struct {
 	why string
 }
 
-func leftOut(parts ...part) string {
+// leave says what is left out.
+func (w *Interval) leave(parts ...part) {
+	w.left = parts
 	s := ""
 	for _, p := range parts {
 		if p.n == 0 {
@@ -84,9 +102,9 @@ func leftOut(parts ...part) string {
 		s += fmt.Sprintf("%d %s", p.n, p.why)
 	}
 	if s == "" {
-		return "nothing"
+		s = "nothing"
 	}
-	return s
+	w.LeftOut = s
 }
 
 func seconds(ns int64) string { return fmt.Sprintf("%.3f s", float64(ns)/1e9) }
