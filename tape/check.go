@@ -101,8 +101,9 @@ func (r *Request) checkEvents() error {
 	if n == 0 {
 		return nil
 	}
-	if !r.TWroteFirst.OK {
-		return fmt.Errorf("events without t_wrote_first have no time")
+	from := r.EventsFrom()
+	if !from.OK {
+		return fmt.Errorf("events without t_wrote_first and t_released have no time")
 	}
 	for i, dt := range e.DT {
 		if dt < 0 {
@@ -119,10 +120,10 @@ func (r *Request) checkEvents() error {
 			return fmt.Errorf("events: choice[%d] is %d, below 0", i, choice)
 		}
 	}
-	if t := r.TWroteFirst.V + e.DT[0]; r.TFirstEvent.OK && r.TFirstEvent.V != t {
+	if t := from.V + e.DT[0]; r.TFirstEvent.OK && r.TFirstEvent.V != t {
 		return fmt.Errorf("t_first_event %d, but the first event is at %d", r.TFirstEvent.V, t)
 	}
-	first, last := e.tokenTimes(r.TWroteFirst.V)
+	first, last := e.tokenTimes(from.V)
 	if first != r.TFirstToken || last != r.TLastToken {
 		return fmt.Errorf("t_first_token %v and t_last_token %v, but the events say %v and %v",
 			r.TFirstToken, r.TLastToken, first, last)

@@ -238,7 +238,8 @@ func TestCheck(t *testing.T) {
 		{"last token not on the tape", func(r *Request) {
 			r.TFirstToken, r.TFirstVisible, r.TLastToken = Opt[int64]{}, Opt[int64]{}, Opt[int64]{}
 		}, "the events say"},
-		{"events without a beginning", func(r *Request) { r.TWroteFirst = Opt[int64]{} }, "t_wrote_first"},
+		{"events without a beginning", func(r *Request) { r.TWroteFirst, r.TReleased = Opt[int64]{}, Opt[int64]{} }, "t_wrote_first"},
+		{"events from another beginning", func(r *Request) { r.TWroteFirst = Opt[int64]{} }, "but the first event is at"},
 		{"more attempts logged than made", func(r *Request) { r.AttemptLog = make([]Attempt, 1) }, "attempts"},
 		{"negative wait", func(r *Request) { r.Attempts, r.AttemptLog = 2, []Attempt{{Wait: -1}} }, "wait_ns"},
 		{"negative Retry-After", func(r *Request) { r.RetryAfter = Some(int64(-1)) }, "retry_after_ns"},

@@ -107,6 +107,16 @@ func (e Events) Runs() iter.Seq2[byte, int] {
 	}
 }
 
+// EventsFrom is the moment from which the first entry of events.dt counts, in
+// nanoseconds since the run's epoch: t_wrote_first, or t_released where the tool
+// that was imported from did not see the write. Absent: the events have no time.
+func (r *Request) EventsFrom() Opt[int64] {
+	if r.TWroteFirst.OK {
+		return r.TWroteFirst
+	}
+	return r.TReleased
+}
+
 // Event is one entry of Events, unfolded.
 type Event struct {
 	T      int64 // nanoseconds since the run's epoch
@@ -115,8 +125,8 @@ type Event struct {
 	Choice int32
 }
 
-// All yields every event with its absolute time; from is the request's
-// t_wrote_first, in nanoseconds since the run's epoch.
+// All yields every event with its absolute time; from is
+// Request.EventsFrom.
 func (e Events) All(from int64) iter.Seq2[int, Event] {
 	return func(yield func(int, Event) bool) {
 		next := 0

@@ -345,7 +345,7 @@ func IsToken(kind byte) bool {
 }
 
 // Events is the stream as it arrived, one entry an event. DT[i] is the gap in
-// nanoseconds to the event before (the first: to t_wrote_first). Kind is
+// nanoseconds to the event before (the first: to t_wrote_first; see EventsFrom). Kind is
 // run-length coded, letters separated by spaces: "r c3 f u d". Tok holds the
 // server's running output-token counts where it sent them (−1: none with that
 // event) and is nil when it sent none; Choice is nil when all are choice 0.

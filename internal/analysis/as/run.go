@@ -26,7 +26,7 @@ type Run struct {
 	API      string // as the spec names it
 	URL      string // of the server as the spec names it, secrets masked
 	Model    string
-	Dataset  string // path of the dataset
+	Dataset  string  // path of the dataset
 	Stream   bool    // answers were asked for as streams
 	Cap      int64   // load.concurrency; 0: none
 	Rate     float64 // load.rate, requests a second; 0: none
@@ -92,6 +92,7 @@ type Request struct {
 	// seconds, verbatim; nil on a tape of our own.
 	Src []float64
 
+	start  int64  // from which the gaps count
 	packed []byte // per event: gap as a varint, kind, then where the stream has them the running count + 1 and the choice
 	n      int
 	tok    bool
@@ -109,7 +110,7 @@ func (q *Request) NumEvents() int { return q.n }
 // server sent no running count.
 func (q *Request) Events() iter.Seq[tape.Event] {
 	return func(yield func(tape.Event) bool) {
-		t := q.WroteFirst.V
+		t := q.start
 		for b := q.packed; len(b) > 0; {
 			gap, n := binary.Varint(b)
 			t += gap
@@ -130,14 +131,16 @@ func (q *Request) Events() iter.Seq[tape.Event] {
 	}
 }
 
-// pack keeps the events of r. Without t_wrote_first they have no time, and are
-// none here either.
+// pack keeps the events of r. Where their start is not known they have no
+// time, and are none here either.
 func (q *Request) pack(r *tape.Request, scratch []byte) []byte {
-	if !r.TWroteFirst.OK || r.Events.IsZero() {
+	from := r.EventsFrom()
+	if !from.OK || r.Events.IsZero() {
 		return scratch
 	}
 	q.tok, q.choice = len(r.Events.Tok) > 0, len(r.Events.Choice) > 0
-	prev := r.TWroteFirst.V
+	q.start = from.V
+	prev := q.start
 	b := scratch[:0]
 	for _, e := range r.Events.All(prev) {
 		b = append(binary.AppendVarint(b, e.T-prev), e.Kind)
