@@ -14,11 +14,12 @@ import (
 func (a *app) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import",
-		Short: "Make a tape of another tool's results",
+		Short: "Make a tape of another tool's results, or specs of its config",
 		Long: `import turns what another load tester left into a tape, so that it can be reported
-and compared like a run of our own. What that tool did not record is absent.`,
+and compared like a run of our own, and its config into specs. What that tool did not
+record is absent; what its config says and nothing here does is a warning.`,
 	}
-	cmd.AddCommand(a.importAISBenchCommand())
+	cmd.AddCommand(a.importAISBenchConfigCommand(), a.importAISBenchCommand())
 	return cmd
 }
 

@@ -39,6 +39,9 @@ func (w *rewriter) exprs(nodes []node) *Error {
 				return w.refuse(n.token, "put parts of it into variables", "an expression of more than %d operators", maxChain)
 			}
 		}
+		if i > 0 && nodes[i-1].is(".") && (n.group || n.kind != tokName) {
+			return w.refuse(n.token, "", "no name stands after the dot")
+		}
 		// A power binds tighter than anything to its left but calls and the like.
 		if end := w.power(nodes, i); end > i {
 			if err := w.writePower(nodes[i:end]); err != nil {

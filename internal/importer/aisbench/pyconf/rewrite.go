@@ -367,11 +367,11 @@ func (w *rewriter) simple(line []node, indent int32) *Error {
 		return w.exprs(line)
 	}
 	for i, t := range targets {
-		if i > 0 {
-			w.emit(";", t[0].token)
-		}
 		if len(t) == 0 {
 			return w.refuse(first.token, "", "an assignment to nothing")
+		}
+		if i > 0 {
+			w.emit(";", t[0].token)
 		}
 		value := rest
 		if i > 0 { // evaluated once: the others take it from the first
