@@ -75,8 +75,11 @@ type Header struct {
 // Import says that a tape was made of another tool's results. What that tool never
 // recorded is absent, as everything that was not observed.
 type Import struct {
-	Tool string `json:"tool"` // whose results: "aisbench"
+	Tool string `json:"tool"` // whose results: "aisbench", "vllm" …
 	Path string `json:"path"` // as the user gave it
+	// Untimed: that tool did not keep when requests were sent. Each one's times count
+	// from its own start, so that nothing can be said of the time between requests.
+	Untimed bool `json:"untimed,omitempty"`
 }
 
 // Who said what the prefix cache would serve.
@@ -372,6 +375,7 @@ const (
 	SourceEngine    = "engine"    // counters of the engine's own fields
 	SourceTokenizer = "tokenizer" // the model's tokenizer over the text
 	SourceEvents    = "events"    // number of token events
+	SourceTool      = "tool"      // the tool that was imported from, which does not say who counted
 )
 
 // Tokens are the counts of one request; what the server did not report is absent.
