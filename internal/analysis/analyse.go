@@ -138,6 +138,7 @@ func analyse(src Source, o Options) (*run, *Results, Options, error) {
 	res.Counts = r.counts()
 	res.Load = r.load()
 	res.Remotes = r.remotes()
+	res.Parts = r.partResults()
 	if res.As, err = asTables(&others, o.As); err != nil {
 		return nil, nil, o, err
 	}
@@ -145,7 +146,7 @@ func analyse(src Source, o Options) (*run, *Results, Options, error) {
 	var members []member
 	var cohorts [][]int
 	for _, k := range kinds {
-		w := window.Choose(k, r.reqs, r.windowLoad())
+		w := window.ChooseOver(k, r.reqs, r.groups)
 		intervals, cohorts = append(intervals, w), append(cohorts, w.Cohort)
 	}
 	r.look(cohorts, cuts(intervals)) // once for all of them

@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"fmt"
-	"slices"
 
 	"tokentape/internal/analysis/metric"
 	"tokentape/tape"
@@ -96,18 +95,21 @@ func (r *run) hostBusy() *float64 {
 // a single request has no schedule to miss.
 func (r *run) lags() (lags []float64, gap float64, ok bool) {
 	open := r.open()
-	var points span
-	skip := int64(0)
-	if !open {
-		skip = max(0, r.spec.Load.Concurrency-r.warmups())
-	}
-	r.eachMeasured(func(_ int, q *metric.Request) {
-		if open {
-			points.add(q.Due)
-		} else {
-			points.add(q.Released)
+	points := r.spans()
+	skip := make([]int64, len(r.groups))
+	for g := range skip {
+		if !open {
+			skip[g] = max(0, r.groups[g].Load.Concurrency-r.warmups(g))
 		}
-		if skip--; skip < 0 && q.PacerLag != metric.Absent {
+	}
+	r.eachMeasured(func(i int, q *metric.Request) {
+		g := r.group(i)
+		if open {
+			points[g].add(q.Due)
+		} else {
+			points[g].add(q.Released)
+		}
+		if skip[g]--; skip[g] < 0 && q.PacerLag != metric.Absent {
 			lags = append(lags, float64(q.PacerLag)/1e6)
 		}
 	})
@@ -115,9 +117,10 @@ func (r *run) lags() (lags []float64, gap float64, ok bool) {
 	return lags, gap, ok
 }
 
-func (r *run) warmups() int64 {
+// warmups are the warm-up requests of a group.
+func (r *run) warmups(g int) int64 {
 	var n int64
-	for i := range r.reqs {
+	for i := r.groups[g].From; i < r.groups[g].To; i++ {
 		if r.reqs[i].Phase == tape.PhaseWarmup {
 			n++
 		}
@@ -134,19 +137,21 @@ func (r *run) offeredRate() Check {
 	if !r.open() {
 		return c
 	}
-	var ready, sent []int64
-	r.eachMeasured(func(_ int, q *metric.Request) {
+	ready, sent := r.spans(), r.spans()
+	r.eachMeasured(func(i int, q *metric.Request) {
 		if !q.Later && q.Ready != metric.Absent && q.PacerLag != metric.Absent {
-			ready = append(ready, q.Ready)
+			g := r.group(i)
+			ready[g].add(q.Ready)
 			// Not wrote_first: a new connection's set-up is the network's.
-			sent = append(sent, q.Ready+q.PacerLag)
+			sent[g].add(q.Ready + q.PacerLag)
 		}
 	})
-	if len(ready) < 2 {
+	gaps, allowed := ready.sums()
+	_, took := sent.sums()
+	if gaps < 1 {
 		c.Why = "fewer than two sends"
 		return c
 	}
-	allowed, took := slices.Max(ready)-slices.Min(ready), slices.Max(sent)-slices.Min(sent)
 	short := 0.0
 	if took > 0 {
 		short = max(0, 1-float64(allowed)/float64(took))

@@ -20,12 +20,14 @@ func (r *run) tapeComplete() Check {
 		c.Do = "the file was changed or damaged after the run: read the original"
 	}
 	switch {
+	case len(r.parts()) > 0 && len(r.unfinished()) > 0:
+		c.Why = join(r.unfinished(), "; ")
 	case r.footer == nil:
 		c.Why = "incomplete run: the tape has no footer"
 	case r.footer.Reason == tape.ReasonImported && len(r.faults) == 0:
 		c.Why = "all that the imported results hold is on the tape; whether they are whole, they do not say"
 		return c
-	case r.footer.Reason != tape.ReasonCompleted && r.footer.Reason != tape.ReasonImported && r.footer.Reason != tape.ReasonDuration && r.footer.Reason != tape.ReasonRows:
+	case !ended(r.footer.Reason) && len(r.parts()) == 0:
 		c.Why = "the run was stopped: " + r.footer.Reason
 	case len(r.faults) == 0:
 		c.Why = "the run ended by itself: " + r.footer.Reason
@@ -52,13 +54,14 @@ func (r *run) countsAddUp(res *Results) Check {
 	terms := fmt.Sprintf("ok %d + failed %d + cancelled %d + abandoned %d + not issued %d", n.OK, n.Failed, n.Cancelled, n.Abandoned, n.NotIssued)
 	c.Why = fmt.Sprintf("planned %d = %s", n.Planned, terms)
 	var twice int64
-	last := int64(-1)
-	r.eachMeasured(func(_ int, q *metric.Request) {
-		if q.Seq == last {
+	var seqs []int64
+	r.eachMeasured(func(_ int, q *metric.Request) { seqs = append(seqs, q.Seq) })
+	slices.Sort(seqs)
+	for i := 1; i < len(seqs); i++ {
+		if seqs[i] == seqs[i-1] {
 			twice++
 		}
-		last = q.Seq
-	})
+	}
 	switch f := r.footer; {
 	case off != 0:
 		c.Result, c.Why = ResultMiss, fmt.Sprintf("planned %d, but %s = %d", n.Planned, terms, n.Planned-off)

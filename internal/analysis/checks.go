@@ -13,7 +13,7 @@ import (
 // checks are all checks of a run, in the order in which they are shown: first
 // those that decide, then notes.
 func (r *run) checks(res *Results, o Options) []Check {
-	return []Check{
+	all := []Check{
 		r.tapeComplete(),
 		r.countsAddUp(res),
 		r.clientBound(res),
@@ -39,6 +39,10 @@ func (r *run) checks(res *Results, o Options) []Check {
 		r.bursts(),
 		r.attempts(res),
 	}
+	if len(r.parts()) > 0 {
+		all = append(all, r.mergedAlike())
+	}
+	return all
 }
 
 // missed names each check's miss in the verdict's line.
@@ -66,6 +70,7 @@ var missed = map[string]string{
 	"repeats":            "prompts repeated",
 	"bursts":             "output in bursts",
 	"attempts":           "requests sent more than once",
+	"merged_alike":       "unlike runs merged",
 }
 
 // CheckNames are the names of all checks, sorted: what report.strict may hold.

@@ -68,7 +68,7 @@ type run struct {
 	caps    []*tape.Capabilities
 	footer  *tape.Footer
 	calls   []tape.Call // by time
-	faults  []*tape.Fault
+	faults  []string
 	samples []tape.ClientSample // by time
 	starts  map[string]float64  // last process start time by scrape source and series
 	restart string              // the source whose server restarted in mid-run
@@ -76,7 +76,8 @@ type run struct {
 	spec    spec
 
 	reqs    []metric.Request
-	facts   []fact // of the request at the same index
+	facts   []fact         // of the request at the same index
+	groups  []window.Group // runs that went on at the same time; one unless the tape is merged
 	flight  *window.Flight
 	trended map[string][]string // trends found, by kind of window
 	extra   map[string]*Window  // tables that a condition or a question asked for beside the report's
@@ -146,7 +147,7 @@ func collect(src Source, o Options) (*run, error) {
 		case *tape.Footer:
 			r.footer = rec
 		case *tape.Fault:
-			r.faults = append(r.faults, rec)
+			r.faults = append(r.faults, rec.String())
 		}
 	}
 	if r.header == nil {
@@ -154,6 +155,7 @@ func collect(src Source, o Options) (*run, error) {
 	}
 	r.sha256 = src.SHA256()
 	r.sort()
+	r.join()
 	r.prove()
 	r.flight = window.NewFlight(r.reqs)
 	return r, nil
@@ -215,7 +217,7 @@ func (r *run) scrape(s *tape.Scrape) {
 		if !isStartTime(name) {
 			continue
 		}
-		key := s.Source + " " + name
+		key := fmt.Sprint(s.Part.V, " ", s.Source, " ", name) // a restart between two runs is none in mid-run
 		if old, ok := r.starts[key]; ok && old != v {
 			r.restart = s.Source
 		}

@@ -157,7 +157,7 @@ func positive(v *float64) *float64 {
 // and per token and request.
 func (r *run) energy(w window.Interval, out *Window, p *Power) {
 	s := &out.System
-	span := float64(w.To-w.From) / 1e9
+	span := float64(w.Length()) / 1e9
 	if p == nil && r.spec.Energy.PowerFile != "" {
 		out.Warnings = append(out.Warnings, "no energy: the power series of the spec is not beside the tape; tokentape report RUN --power FILE takes it")
 		return

@@ -56,10 +56,10 @@ func (r *run) differences(ivs []window.Interval, tables []Window) []Difference {
 // rateDifferences takes the step from A to B in three: from A's way of counting
 // to events, from A's interval to B's, from events to B's way of counting.
 func (r *run) rateDifferences(a, b window.Interval, ta, tb *Window) []DifferenceRow {
-	if a.To <= a.From || b.To <= b.From {
+	if a.Length() <= 0 || b.Length() <= 0 {
 		return nil
 	}
-	fa, fb := r.byEvents(a.From, a.To), r.byEvents(b.From, b.To)
+	fa, fb := r.flowIn(a.Each()), r.flowIn(b.Each())
 	var rows []DifferenceRow
 	for _, m := range []struct {
 		name, unit, what string
@@ -84,7 +84,7 @@ func (r *run) rateDifferences(a, b window.Interval, ta, tb *Window) []Difference
 			{a.From, min(a.To, b.From), a.Kind, "before"}, {max(a.From, b.To), a.To, a.Kind, "after"},
 			{b.From, min(b.To, a.From), b.Kind, "before"}, {max(b.From, a.To), b.To, b.Kind, "after"},
 		} {
-			if part.to <= part.from {
+			if part.to <= part.from || a.Spans != nil || b.Spans != nil { // of a union, before and after lie in each run
 				continue
 			}
 			level, _, _, _ := r.flight.Over(part.from, part.to)
@@ -108,7 +108,7 @@ func (d *DifferenceRow) add(change float64, w window.Interval) {
 	d.Parts = append(d.Parts, DifferencePart{ref(change), w.Kind + " counts its own requests whole, not what happened in its interval (warm-up and tail requests, requests that reach over its edges)"})
 }
 
-func lengthS(w window.Interval) float64 { return float64(w.To-w.From) / 1e9 }
+func lengthS(w window.Interval) float64 { return float64(w.Length()) / 1e9 }
 
 func differenceRow(name, unit string, a, b *float64) DifferenceRow {
 	d := DifferenceRow{Metric: name, Unit: unit, A: a, B: b, Parts: []DifferencePart{}}

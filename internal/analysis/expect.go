@@ -143,7 +143,7 @@ func (r *run) observed(c catalog.Condition, res *Results, o Options) observation
 			}
 			return ob
 		}
-		return absent("this version has no such check")
+		return absent(notMerged)
 	case catalog.KindCount, catalog.KindLoad:
 		section, rest, _ := strings.Cut(c.Name, ".")
 		v := reflect.ValueOf(res.Counts)

@@ -133,6 +133,9 @@ func (x *explainer) check() {
 			x.how("what to do: %s", k.Do)
 		}
 	}
+	if x.e.Word == "" {
+		x.e.Absent = notMerged
+	}
 	x.evidence(name)
 }
 

@@ -290,7 +290,9 @@ func (x *explainer) system(name string, w *Window, iv window.Interval) {
 	case "concurrency_mean", "inflight_mean":
 		x.inFlight(iv)
 	case "duration_s":
-		x.how("%s − %s", some(w.To), some(w.From))
+		for _, s := range iv.Each() {
+			x.how("%s − %s", trim(float64(s.To)/1e9), trim(float64(s.From)/1e9))
+		}
 	case "cost_per_hour":
 		_, how := x.r.perHour()
 		x.how("%s", how)
@@ -315,7 +317,7 @@ func (x *explainer) system(name string, w *Window, iv window.Interval) {
 		x.rows("issued requests of the window that were not good", func(i int) bool {
 			q := &x.r.reqs[i]
 			return q.Phase == tape.PhaseMeasure && q.Released != metric.Absent && x.r.facts[i].outcome != tape.OutcomeAbandoned &&
-				iv.From <= q.Released && q.Released <= iv.CohortTo && !(q.OK && limits.met(q))
+				iv.Starts(q.Released) && !(q.OK && limits.met(q))
 		})
 	}
 }
@@ -376,7 +378,7 @@ func (x *explainer) contributions(name string, iv window.Interval) {
 		if output {
 			tokens := float64(q.Output)
 			if iv.ByEvents {
-				tokens, known = q.TokensIn(iv.From, iv.To)
+				tokens, known = tokensIn(q, iv)
 			} else {
 				known = q.Output != metric.Absent
 			}
@@ -393,14 +395,14 @@ func (x *explainer) contributions(name string, iv window.Interval) {
 			case q.Input == metric.Absent:
 				known = false
 			default:
-				if whole += float64(q.Input); !iv.ByEvents || iv.From < first && first <= iv.To {
+				if whole += float64(q.Input); !iv.ByEvents || iv.Holds(first) {
 					v += float64(q.Input)
 				}
 			}
 		}
 		if !output && !input {
 			whole = 1
-			if !iv.ByEvents || iv.From < q.End && q.End <= iv.To {
+			if !iv.ByEvents || iv.Holds(q.End) {
 				v = 1
 			}
 		}
@@ -411,7 +413,7 @@ func (x *explainer) contributions(name string, iv window.Interval) {
 	}
 	if iv.ByEvents {
 		for i := range x.r.reqs {
-			if q := &x.r.reqs[i]; served(q, iv.From, iv.To) {
+			if q := &x.r.reqs[i]; servedIn(q, iv) {
 				count(i)
 			}
 		}
@@ -425,7 +427,7 @@ func (x *explainer) contributions(name string, iv window.Interval) {
 	if unknown > 0 {
 		x.how("%s have no count and are left out", plural(unknown, "request"))
 	}
-	if span := float64(iv.To-iv.From) / 1e9; span > 0 {
+	if span := float64(iv.Length()) / 1e9; span > 0 {
 		x.how("%s %s ÷ %s s = %s", trim(sum), strings.TrimSuffix(name, "_per_s"), trim(span), trim(sum/span))
 	}
 	what := "requests that contribute, the largest first"
@@ -433,6 +435,17 @@ func (x *explainer) contributions(name string, iv window.Interval) {
 		what = "requests that ended in it, in plan order"
 	}
 	x.list(what, largest(parts))
+}
+
+// tokensIn are the tokens of a request that fell into a window; known is false where
+// its count is not known.
+func tokensIn(q *metric.Request, iv window.Interval) (sum float64, known bool) {
+	known = true
+	for _, s := range iv.Each() {
+		n, ok := q.TokensIn(s.From, s.To)
+		sum, known = sum+n, known && ok
+	}
+	return sum, known
 }
 
 // inFlight lists the requests that were in flight in the window longest.
@@ -444,13 +457,13 @@ func (x *explainer) inFlight(iv window.Interval) {
 		if q.Released == metric.Absent || q.End == metric.Absent {
 			continue
 		}
-		if d := min(q.End, iv.To) - max(q.Released, iv.From); d > 0 {
+		if d := iv.Place(q.End) - iv.Place(q.Released); d > 0 {
 			parts = append(parts, part{i, float64(d) / 1e9})
 			sum += float64(d) / 1e9
 		}
 	}
 	if iv.Kind != window.KindStable {
-		x.how("Σ seconds in flight inside the window ÷ its length: %s ÷ %s = %s", trim(sum), trim(float64(iv.To-iv.From)/1e9), trim(sum/(float64(iv.To-iv.From)/1e9)))
+		x.how("Σ seconds in flight inside the window ÷ its length: %s ÷ %s = %s", trim(sum), trim(float64(iv.Length())/1e9), trim(sum/(float64(iv.Length())/1e9)))
 	}
 	x.list("requests in flight in it, by seconds, the longest first", largest(parts))
 }

@@ -10,6 +10,7 @@ import (
 
 	"tokentape/internal/analysis/metric"
 	"tokentape/internal/analysis/stat"
+	"tokentape/internal/analysis/window"
 	"tokentape/tape"
 )
 
@@ -35,9 +36,7 @@ func (r *run) about(res *Results) {
 	for _, x := range r.calls {
 		res.Calls = append(res.Calls, Call{What: x.What, URL: x.URL, TS: float64(x.T) / 1e9, MS: float64(x.TEnd-x.T) / 1e6, Status: known(x.Status.Or(metric.Absent)), OK: x.OK, Message: x.Message})
 	}
-	for _, f := range r.faults {
-		a.Faults = append(a.Faults, f.String())
-	}
+	a.Faults = append(a.Faults, r.faults...)
 	res.About = a
 }
 
@@ -103,7 +102,7 @@ func (r *run) counts() Counts {
 	}
 	c.Planned = r.planned(c.Issued)
 	if r.footer != nil {
-		c.NotIssued = r.footer.NotIssued
+		c.NotIssued, c.Unrecorded = r.footer.NotIssued, r.unrecorded()
 	} else {
 		c.Unrecorded = max(0, c.Planned-c.Issued)
 	}
@@ -135,7 +134,7 @@ func example(m map[string]string, name, message string) map[string]string {
 func (r *run) planned(issued int64) int64 {
 	switch {
 	case r.footer != nil:
-		return r.footer.Planned
+		return r.footer.Planned + r.unrecorded()
 	case r.header.Plan.Rows > 0:
 		return max(issued, r.header.Plan.Rows-cmp.Or(r.header.Plan.Warmup, r.spec.Load.Warmup))
 	}
@@ -154,22 +153,26 @@ func (r *run) load() Load {
 	if r.spec.Load.Rate > 0 {
 		l.RateAsked = ref(r.spec.Load.Rate)
 	}
-	var due, sent span
+	due, sent := r.spans(), r.spans()
 	var waits, lags, sends []float64
 	var waited int64
-	from, to := int64(math.MaxInt64), int64(math.MinInt64)
+	going := make([]window.Span, len(r.groups)) // first release to last end
+	for g := range going {
+		going[g] = window.Span{From: math.MaxInt64, To: math.MinInt64}
+	}
 	r.eachMeasured(func(i int, q *metric.Request) {
+		g := r.group(i)
 		if q.Session && l.Loop == "open" {
 			l.Loop = "partly open" // sessions are sent when due, their turns when the one before has ended
 		}
 		if !q.Later { // rates are planned for sessions, not for what follows in them
-			due.add(q.Due)
+			due[g].add(q.Due)
 		}
 		if l.Loop != "partly open" || !q.Later {
-			sent.add(q.WroteFirst)
+			sent[g].add(q.WroteFirst)
 		}
 		if q.Released != metric.Absent {
-			from, to = min(from, q.Released), max(to, q.Released, q.End)
+			going[g].From, going[g].To = min(going[g].From, q.Released), max(going[g].To, q.Released, q.End)
 		}
 		if q.SlotWait != metric.Absent {
 			waited++
@@ -201,8 +204,8 @@ func (r *run) load() Load {
 	l.SlotWaitMeanMS, l.SlotWaitMaxMS = mean(waits), greatest(waits)
 	l.PacerLagP50MS, l.PacerLagP99MS, l.PacerLagMaxMS = quantile(lags, 0.5), quantile(lags, 0.99), greatest(lags)
 	l.SendLagP99MS, l.SendLagMaxMS = quantile(sends, 0.99), greatest(sends)
-	if from <= to {
-		if m, _, peak, ok := r.flight.Over(from, to); ok {
+	if going = slices.DeleteFunc(going, func(s window.Span) bool { return s.From > s.To }); len(going) > 0 {
+		if m, _, peak, ok := r.over(going); ok {
 			l.ConcurrencyMean, l.ConcurrencyPeak = &m, peak
 		} else {
 			l.ConcurrencyPeak = peak
@@ -243,22 +246,6 @@ func (s *span) add(t int64) {
 	}
 	s.n++
 	s.first, s.last = min(s.first, t), max(s.last, t)
-}
-
-// rate is (n − 1) ÷ (last − first) per second; absent without two moments.
-func (s *span) rate() *float64 {
-	if s.n < 2 || s.last <= s.first {
-		return nil
-	}
-	return ref(float64(s.n-1) / (float64(s.last-s.first) / 1e9))
-}
-
-// gap is the mean time between points in milliseconds.
-func (s *span) gap() (float64, bool) {
-	if s.n < 2 {
-		return 0, false
-	}
-	return float64(s.last-s.first) / float64(s.n-1) / 1e6, true
 }
 
 func mean(xs []float64) *float64 {

@@ -117,10 +117,10 @@ func (r *run) goodput(w window.Interval, f *WindowFacts, span float64) {
 			continue
 		}
 		q := &r.reqs[i]
-		starts := w.From <= q.Released && q.Released <= w.CohortTo
+		starts := w.Starts(q.Released)
 		counts := starts
 		if w.ByEvents {
-			counts = w.From < q.End && q.End <= w.To
+			counts = w.Holds(q.End)
 		}
 		if !starts && !counts {
 			continue
@@ -186,7 +186,7 @@ func (r *run) goodIntervals(w window.Interval, g *Goodput, s stat.Sections, rate
 		if q.OK && limits.met(q) {
 			good = 1
 		}
-		if w.From <= q.Released && q.Released <= w.CohortTo {
+		if w.Starts(q.Released) {
 			each = append(each, good)
 		}
 		put(requests[:], w, q.End, good)

@@ -60,11 +60,14 @@ func cuts(ivs []window.Interval) []int64 {
 		if !w.OK {
 			continue
 		}
-		ts = append(ts, w.From, w.To)
+		for _, s := range w.Each() {
+			ts = append(ts, s.From, s.To)
+		}
 		for _, n := range []int{stat.BatchesCentre, stat.TrendPoints} {
 			for i := range n {
-				from, to := slice(w, i, n)
-				ts = append(ts, from, to)
+				for _, s := range w.Slice(i, n) {
+					ts = append(ts, s.From, s.To)
+				}
 			}
 		}
 	}

@@ -140,10 +140,22 @@ func clip(s string) string {
 // and 5 s in any.
 func longestGap(span int64) int64 { return max(span/10, 5e9) }
 
-// integrate is the energy in joules over a window: watts between samples lie on
+// integrate is the energy in joules over a window, stretch by stretch.
+func (r *run) integrate(p *Power, w window.Interval) (joules float64, err error) {
+	for _, s := range w.Each() {
+		j, err := r.integrateSpan(p, s)
+		if err != nil {
+			return 0, err
+		}
+		joules += j
+	}
+	return joules, nil
+}
+
+// integrateSpan is the energy in joules over a stretch of a window: watts between samples lie on
 // straight lines, and the tape's anchor ties the run's clock to the series'. Error:
 // the series does not cover the window, or leaves gaps.
-func (r *run) integrate(p *Power, w window.Interval) (float64, error) {
+func (r *run) integrateSpan(p *Power, w window.Span) (float64, error) {
 	anchor, err := time.Parse(time.RFC3339Nano, r.header.Anchor.Wall)
 	if err != nil {
 		return 0, errors.New("the tape does not say when it began, so that no power series can be laid beside it")

@@ -4,7 +4,6 @@ import (
 	"tokentape/internal/analysis/metric"
 	"tokentape/internal/analysis/stat"
 	"tokentape/internal/analysis/window"
-	"tokentape/tape"
 )
 
 // batchServiceTimes is how many median service times (E2E) a batch of an interval
@@ -56,7 +55,7 @@ func (r *run) medianE2Es(w window.Interval) float64 {
 	if median <= 0 {
 		return 0
 	}
-	return float64(w.To-w.From) / median
+	return float64(w.Length()) / median
 }
 
 // rateBins is the number of stretches that rates are followed over: many more
@@ -73,7 +72,7 @@ func (r *run) rateIntervals(w window.Interval, out *Window) {
 		return
 	}
 	var output, input, requests, total [rateBins]float64
-	r.eachFlow(w.From, w.To, func(q *metric.Request, first int64) {
+	r.eachFlow(w, func(q *metric.Request, first int64) {
 		if q.Output != metric.Absent {
 			spread(output[:], w, first, q)
 		}
@@ -112,10 +111,10 @@ func (r *run) rateIntervals(w window.Interval, out *Window) {
 
 // eachFlow calls f for the requests that byEvents counts, with the time of the
 // first token, that of the end for an answer in one piece.
-func (r *run) eachFlow(from, to int64, f func(q *metric.Request, first int64)) {
+func (r *run) eachFlow(w window.Interval, f func(q *metric.Request, first int64)) {
 	for i := range r.reqs {
 		q := &r.reqs[i]
-		if !q.OK || q.Phase == tape.PhaseProbe || q.Phase == tape.PhasePrepare || q.Released == metric.Absent || q.Released >= to || q.End <= from {
+		if !servedIn(q, w) {
 			continue
 		}
 		first := q.FirstToken
@@ -128,8 +127,8 @@ func (r *run) eachFlow(from, to int64, f func(q *metric.Request, first int64)) {
 
 // put adds v to the bin that holds t.
 func put(bins []float64, w window.Interval, t int64, v float64) {
-	if w.From < t && t <= w.To {
-		bins[int(float64(t-w.From-1)/float64(w.To-w.From)*float64(len(bins)))] += v
+	if w.Holds(t) {
+		bins[int(float64(w.Place(t)-1)/float64(w.Length())*float64(len(bins)))] += v
 	}
 }
 
@@ -142,16 +141,17 @@ func spread(bins []float64, w window.Interval, first int64, q *metric.Request) {
 		put(bins, w, max(first, q.End), float64(q.Output))
 		return
 	}
-	width := float64(w.To-w.From) / float64(len(bins))
-	from, to := float64(first-w.From)/width, float64(last-w.From)/width
-	each := float64(q.Output) / (to - from)
-	for i := max(0, int(from)); i < len(bins) && float64(i) < to; i++ {
-		bins[i] += float64(each * max(0, min(to, float64(i+1))-max(from, float64(i))))
+	n := float64(len(bins))
+	length := float64(w.Length())
+	width, before := length/n, int64(0)
+	for _, s := range w.Each() { // a request is in one, as a rule
+		from, to := float64(first-s.From+before)/width, float64(last-s.From+before)/width
+		low, high := float64(before)/length*n, float64(before+s.Length())/length*n
+		each := float64(q.Output) / (to - from)
+		from, to = max(from, low), min(to, high)
+		for i := int(from); i < len(bins) && float64(i) < to; i++ {
+			bins[i] += float64(each * max(0, min(to, float64(i+1))-max(from, float64(i))))
+		}
+		before += s.Length()
 	}
-}
-
-// slice is the i-th of n equal parts of a window.
-func slice(w window.Interval, i, n int) (from, to int64) {
-	d := w.To - w.From
-	return w.From + d*int64(i)/int64(n), w.From + d*int64(i+1)/int64(n)
 }

@@ -22,6 +22,7 @@ type Results struct {
 	Notes       []string      `json:"notes,omitempty"`
 	Expect      []Expectation `json:"expect,omitempty"`  // conditions of the spec, then those asked for beside it
 	Remotes     []Remote      `json:"remotes,omitempty"` // by address, when the tape names any
+	Parts       []Part        `json:"parts,omitempty"`   // of a merged tape
 	Calls       []Call        `json:"calls,omitempty"`   // beside the load, such as the flush of a cache
 	As          []AsTable     `json:"as,omitempty"`      // under the definitions of other tools, those of Options.As
 	About       About         `json:"about"`
@@ -175,14 +176,24 @@ type Window struct {
 	To          *float64            `json:"to_s"`
 	FromWall    string              `json:"from_wall,omitempty"` // the same by the client's wall clock, RFC 3339 in UTC, for cutting other systems' graphs
 	ToWall      string              `json:"to_wall,omitempty"`
-	Requests    int64               `json:"requests"` // ok requests in the latency cohort
-	Why         string              `json:"why"`      // how it was chosen, or why it does not exist
+	Spans       []Stretch           `json:"spans,omitempty"` // of merged runs one after the other: what the window is the union of
+	Requests    int64               `json:"requests"`        // ok requests in the latency cohort
+	Why         string              `json:"why"`             // how it was chosen, or why it does not exist
 	LeftOut     string              `json:"left_out"`
 	Warnings    []string            `json:"warnings"`
 	Metrics     map[string]*Summary `json:"metrics"`
 	MetricOrder []string            `json:"-"`
 	System      System              `json:"system"`
 	Facts       WindowFacts         `json:"facts"`
+}
+
+// Stretch is one of several that a window is the union of; what lies between them is
+// in no duration and no rate.
+type Stretch struct {
+	From     float64 `json:"from_s"`
+	To       float64 `json:"to_s"`
+	FromWall string  `json:"from_wall,omitempty"`
+	ToWall   string  `json:"to_wall,omitempty"`
 }
 
 // WindowFacts are what sufficiency and stationarity are judged by.

@@ -42,7 +42,7 @@ func texts(missed []shortfall) string {
 
 // sufficiency warns of windows too small to confirm a steady state.
 func (r *run) sufficiency(w window.Interval, out *Window, o Options) {
-	if missed := shortfalls(out.Requests, float64(w.To-w.From)/1e9, out.Facts.ServiceTimes, o); len(missed) > 0 {
+	if missed := shortfalls(out.Requests, float64(w.Length())/1e9, out.Facts.ServiceTimes, o); len(missed) > 0 {
 		out.Warnings = append(out.Warnings, "too small to confirm a steady state (convention): "+texts(missed))
 	}
 }
@@ -96,9 +96,9 @@ func (r *run) trends(w window.Interval) []string {
 	}
 	var output, level []float64
 	for i := range stat.TrendPoints {
-		from, to := slice(w, i, stat.TrendPoints)
-		output = append(output, r.byEvents(from, to).output)
-		m, _, _, _ := r.flight.Over(from, to)
+		at := w.Slice(i, stat.TrendPoints)
+		output = append(output, r.flowIn(at).output)
+		m, _, _, _ := r.over(at)
 		level = append(level, m)
 	}
 	judge("output throughput", output, 0)

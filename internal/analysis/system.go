@@ -82,19 +82,29 @@ func served(q *metric.Request, from, to int64) bool {
 	return q.OK && q.Phase != tape.PhaseProbe && q.Phase != tape.PhasePrepare && q.Released != metric.Absent && q.Released < to && q.End > from
 }
 
+// servedIn is served for any stretch of a window.
+func servedIn(q *metric.Request, w window.Interval) bool {
+	for _, s := range w.Each() {
+		if served(q, s.From, s.To) {
+			return true
+		}
+	}
+	return false
+}
+
 // system fills the rates of the whole service and the facts of the window.
 func (r *run) system(w window.Interval, out *Window, o Options) {
 	s := &out.System
-	span := float64(w.To-w.From) / 1e9
+	span := float64(w.Length()) / 1e9
 	s.DurationS = &span
-	mean, sd, peak, ok := r.flight.Over(w.From, w.To)
+	mean, sd, peak, ok := r.over(w.Each())
 	s.ConcurrencyPeak = peak
 	if ok {
 		s.ConcurrencyMean, out.Facts.InFlightMean, out.Facts.InFlightSD = &mean, ref(mean), &sd
 	}
 	var f flow
 	if w.ByEvents {
-		f = r.byEvents(w.From, w.To)
+		f = r.flowIn(w.Each())
 	} else {
 		f = r.wholeRequests(w.Cohort)
 	}
@@ -145,15 +155,7 @@ func (r *run) windowFacts(w window.Interval, out *Window, span float64) {
 		f.ServiceTimes = ref(span * 1000 / *e2e.P50)
 	}
 	if w.Kind == window.KindWhole {
-		last := metric.Absent
-		for _, i := range w.Cohort {
-			if t, ok := r.reqs[i].Last(); ok {
-				last = max(last, t)
-			}
-		}
-		if last != metric.Absent {
-			f.ToLastTokenS = ref(float64(last-w.From) / 1e9)
-		}
+		f.ToLastTokenS = r.toLastToken(w)
 	}
 	var cached, input int64
 	var drafts metric.Speculation
@@ -182,6 +184,29 @@ func (r *run) windowFacts(w window.Interval, out *Window, span float64) {
 		f.AcceptRate, f.AcceptRateN = &v, drafts.RateN
 	}
 	r.goodput(w, f, span)
+}
+
+// toLastToken is the time from the start of a window, of each of its stretches, to
+// the last token of the cohort there, in seconds; nil where there is none.
+func (r *run) toLastToken(w window.Interval) *float64 {
+	var sum int64
+	found := false
+	for _, s := range w.Each() {
+		last := metric.Absent
+		for _, i := range w.Cohort {
+			q := &r.reqs[i]
+			if t, ok := q.Last(); ok && s.From <= q.Released && q.Released <= s.To {
+				last = max(last, t)
+			}
+		}
+		if last != metric.Absent {
+			sum, found = sum+last-s.From, true
+		}
+	}
+	if !found {
+		return nil
+	}
+	return ref(float64(sum) / 1e9)
 }
 
 func ref(v float64) *float64 { return &v }

@@ -114,6 +114,9 @@ func (r *run) table(w window.Interval, o Options) Window {
 	from, to := float64(w.From)/1e9, float64(w.To)/1e9
 	out.From, out.To = &from, &to
 	out.FromWall, out.ToWall = r.wall(w.From), r.wall(w.To)
+	for _, s := range w.Spans {
+		out.Spans = append(out.Spans, Stretch{float64(s.From) / 1e9, float64(s.To) / 1e9, r.wall(s.From), r.wall(s.To)})
+	}
 	src := sourcesOf(r.reqs, w.Cohort)
 	in, outSrc := names(src.in), names(src.out)
 	by, why := r.sections(w, o)

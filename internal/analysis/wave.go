@@ -27,7 +27,10 @@ func (r *run) wave() *Wave {
 	if c <= 1 {
 		return nil
 	}
-	firsts := r.firstReleased(int(c))
+	firsts := map[int]bool{}
+	for g := range r.groups {
+		r.firstReleased(g, firsts)
+	}
 	type sample struct {
 		v    float64
 		wave int // 1: of the wave
@@ -75,18 +78,17 @@ func (w *Wave) worth() bool {
 	return w != nil && w.TailShare > 2*w.Share && *w.TTFTMean > *w.RestMean
 }
 
-// firstReleased are the n measured requests that were released first, by index.
-func (r *run) firstReleased(n int) map[int]bool {
+// firstReleased adds the measured requests of a group that its cap let out first, by
+// index.
+func (r *run) firstReleased(g int, firsts map[int]bool) {
 	var order []int
-	r.eachMeasured(func(i int, q *metric.Request) {
-		if q.Released != metric.Absent {
+	for i := r.groups[g].From; i < r.groups[g].To; i++ {
+		if r.isMeasured(i) && r.reqs[i].Released != metric.Absent {
 			order = append(order, i)
 		}
-	})
+	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.reqs[a].Released, r.reqs[b].Released) })
-	firsts := map[int]bool{}
-	for _, i := range order[:min(n, len(order))] {
+	for _, i := range order[:min(int(r.groups[g].Load.Concurrency), len(order))] {
 		firsts[i] = true
 	}
-	return firsts
 }

@@ -22,6 +22,7 @@ var CheckNames = []string{
 	"duration_reached",
 	"failures",
 	"input_off_plan",
+	"merged_alike",
 	"not_streamed",
 	"offered_rate",
 	"output_short",

@@ -84,6 +84,7 @@ var checks = named([]Entry{
 	{Name: "repeats", Severity: "note", Definition: "a dataset row was sent more than once"},
 	{Name: "bursts", Severity: "note", Definition: "most output arrived in bursts: a buffering proxy, speculation, or a stream interval"},
 	{Name: "attempts", Severity: "note", Definition: "requests were sent more than once"},
+	{Name: "merged_alike", Severity: "note", Definition: "of a merged tape alone: its runs are not alike, and were merged by force"},
 })
 
 // named puts the checks where conditions find them.
