@@ -20,6 +20,9 @@ and compared like a run of our own, and its config into specs. What that tool di
 record is absent; what its config says and nothing here does is a warning.`,
 	}
 	cmd.AddCommand(a.importAISBenchConfigCommand(), a.importAISBenchCommand())
+	for _, r := range resultImports {
+		cmd.AddCommand(a.importResultCommand(r))
+	}
 	return cmd
 }
 
@@ -51,7 +54,7 @@ AISBench printed, to the last digit.`,
 		if cmd.Flags().Changed("stream") {
 			o.Stream = tape.Some(stream)
 		}
-		o.Writer = tape.Tool{Version: versionNumber, Go: runtime.Version(), VCS: vcs()}
+		o.Writer = toolFacts()
 		var s *aisbench.Summary
 		err := writeNew(out, func(f *os.File) (err error) {
 			w := tape.NewWriter(f, true)
@@ -67,6 +70,11 @@ AISBench printed, to the last digit.`,
 		return nil
 	}
 	return cmd
+}
+
+// toolFacts are this program's, as tapes name who wrote them.
+func toolFacts() tape.Tool {
+	return tape.Tool{Version: versionNumber, Go: runtime.Version(), VCS: vcs()}
 }
 
 // imported says what the tape holds and what was supposed or is missing.
