@@ -38,6 +38,8 @@ type Run struct {
 	// End is the run's end in nanoseconds since its epoch; absent without a footer.
 	End tape.Opt[int64]
 
+	gaps gaps
+
 	// Requests are those of every phase in plan order; Measured gives those that
 	// tools know of.
 	Requests []Request
@@ -190,7 +192,7 @@ func (l *Loader) Add(rec tape.Record) {
 	case *tape.Request:
 		l.request(rec)
 	case *tape.Footer:
-		l.run.N, l.run.NotIssued, l.run.End = rec.Planned, rec.NotIssued, tape.Some(rec.TEnd)
+		l.run.N, l.run.NotIssued, l.run.End = rec.Planned, rec.NotIssued, tape.Some(rec.TEnd-l.run.gaps.last())
 	}
 }
 
@@ -237,6 +239,7 @@ func (l *Loader) head(h *tape.Header) {
 	if h.Import != nil {
 		r.Imported = h.Import.Tool
 	}
+	r.gaps = newGaps(h.Merged)
 }
 
 func (l *Loader) request(r *tape.Request) {
@@ -257,6 +260,7 @@ func (l *Loader) request(r *tape.Request) {
 			q.LastReleased = tape.Some(last.TEnd.V + last.Wait)
 		}
 	}
+	q.earlier(l.run.gaps.before(r.Part))
 	q.Streamed = r.TFirstEvent.OK && !slices.Contains(r.Flags, "not_streamed")
 	if r.Src != nil {
 		q.Src = r.Src.T

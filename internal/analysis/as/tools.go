@@ -45,7 +45,11 @@ func Make(tool string, r *Run) (*Table, error) {
 			// Zeros that look measured would come of it.
 			return nil, fmt.Errorf("%s: the tape was imported from %s, which does not record what events carried; of the tools only %s can be shown", tool, r.Imported, r.Imported)
 		}
-		return t.make(r)
+		table, err := t.make(r)
+		if err == nil && r.gaps.runs > 1 {
+			table.caveat(true, r.gaps.caveat())
+		}
+		return table, err
 	}
 	return nil, fmt.Errorf("no definitions of %q; known: %s", tool, strings.Join(Tools(), ", "))
 }
