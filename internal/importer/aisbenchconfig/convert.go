@@ -125,11 +125,12 @@ func emptyOr(v pyconf.Value) string {
 
 // topLevel warns of names that AISBench would read and nothing here does.
 func (c *converter) topLevel() {
-	for name, why := range map[string]string{
-		"work_dir": "tokentape run --out names the folder of runs", "infer": "there are no tasks, partitions or worker processes here: one process sends all requests",
-		"eval": "answers are not scored here", "viz": "views are made of the tape: tokentape report",
-		"judge_models": "answers are not judged here", "cli_args": "give the flags to tokentape import aisbench",
+	for _, n := range [][2]string{
+		{"work_dir", "tokentape run --out names the folder of runs"}, {"infer", "there are no tasks, partitions or worker processes here: one process sends all requests"},
+		{"eval", "answers are not scored here"}, {"viz", "views are made of the tape: tokentape report"},
+		{"judge_models", "answers are not judged here"}, {"cli_args", "give the flags to tokentape import aisbench"},
 	} {
+		name, why := n[0], n[1]
 		if f, ok := c.config.Names.Get(name); ok && !nothing(f.Value) {
 			c.warn(f.At, name, "has no meaning here: %s", why)
 		}

@@ -28,10 +28,12 @@ type rowsOf struct {
 	why       string
 	have      int64 // rows of the file; 0: not known
 	sessions  bool
+	gone      bool // the file is not here
 	timed     bool // rows carry timestamps
 	made      func(warm int64) File
 	from, to  *int64 // of a trace, ms
-	spanField pyconf.Field
+	fromField pyconf.Field
+	toField   pyconf.Field
 	shuffle   string // where it was asked for
 	last      string // where infer_mode="last" stands: one request with all turns
 }
@@ -86,7 +88,7 @@ func (j *job) dataset(d *pyconf.Dict, m *model) *rowsOf {
 	}
 	j.output(m, rows)
 	j.limit(rows, from, to)
-	j.count(rows, m)
+	j.count(rows, to >= 0 || from > 0 || c.o.NumPrompts > 0)
 	return rows
 }
 
@@ -198,12 +200,10 @@ func (j *job) reader(r *record) (columns []string, answer string, from, to int64
 			to -= from
 		}
 	}
-	for name, why := range map[string]string{
+	rr.idles(map[string]string{
 		"train_range": "no examples are taken from training rows", "train_split": "no examples are taken from training rows",
 		"fix_id_list": "no examples are put in front",
-	} {
-		rr.idle(name, "has no meaning here: "+why)
-	}
+	})
 	if s, f := rr.text("test_split"); s != "" && s != "test" {
 		c.warn(f.At, "test_split", "is %s; which file is read is named by workload.dataset.path", s)
 	}
@@ -253,6 +253,7 @@ func (j *job) file(r *record, rows *rowsOf, lower, whole string, tf pyconf.Field
 		}
 	} else {
 		c.warn(f.At, "path", "%s does not exist here; put the rows there, or change workload.dataset.path", path)
+		rows.gone = true
 		if filepath.Ext(path) == "" && lower != "customdataset" {
 			found = filepath.Join(path, "test.jsonl")
 		}
@@ -294,6 +295,7 @@ func (j *job) shareGPT(r *record, rows *rowsOf) {
 	found, ok := c.find(path)
 	if !ok {
 		c.warn(f.At, "path", "%s does not exist here; put the rows there, or change workload.dataset.path", path)
+		rows.gone = true
 	}
 	rows.note = c.from(f)
 	j.sheet.set("workload.dataset.path", c.relative(found), rows.note)
@@ -322,6 +324,7 @@ func (j *job) mooncake(r *record, rows *rowsOf) {
 	found, ok := c.find(path)
 	if !ok {
 		c.warn(f.At, "path", "%s does not exist here; put the trace there, or change workload.dataset.path", path)
+		rows.gone = true
 	}
 	rows.note, rows.timed = c.from(f), true
 	j.sheet.set("workload.dataset.path", c.relative(found), rows.note)
@@ -350,11 +353,11 @@ func (j *job) mooncake(r *record, rows *rowsOf) {
 		start, end = start-first, end-first
 	}
 	if hasStart && start > 0 {
-		rows.from, rows.spanField = &start, sf
+		rows.from, rows.fromField = &start, sf
 	}
 	if hasEnd {
 		end++ // AISBench's window holds both its ends
-		rows.to, rows.spanField = &end, ef
+		rows.to, rows.toField = &end, ef
 	}
 }
 
@@ -407,8 +410,12 @@ func (j *job) body(m *model, rows *rowsOf) {
 }
 
 // count finds how many requests the rows make.
-func (j *job) count(rows *rowsOf, m *model) {
-	if rows.n > 0 {
+func (j *job) count(rows *rowsOf, part bool) {
+	if rows.made != nil || len(j.files) > 0 {
+		return // they are made with it
+	}
+	if rows.gone {
+		rows.why = "its file is not here"
 		return
 	}
 	if j.c.o.Count == nil {
@@ -425,9 +432,15 @@ func (j *job) count(rows *rowsOf, m *model) {
 		rows.why = err.Error()
 		return
 	}
-	rows.n, rows.have, rows.nNote = n, n, "as many as "+rows.abbr+" has rows"
+	if rows.have = n; rows.n > 0 {
+		return
+	}
+	rows.n, rows.nNote = n, "as many as "+rows.abbr+" has rows"
 	if rows.sessions {
 		rows.nNote = "as many as " + rows.abbr + " has conversations"
+	}
+	if part {
+		rows.nNote += " in that part"
 	}
 }
 

@@ -2,6 +2,7 @@ package aisbenchconfig
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -297,5 +298,12 @@ func (r *record) none(f pyconf.Field) {
 func (r *record) rest(why string) {
 	for _, f := range r.d.Fields {
 		r.idle(f.Name, why)
+	}
+}
+
+// idles takes several fields that have no meaning here, in a fixed order.
+func (r *record) idles(why map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(why)) {
+		r.idle(name, "has no meaning here: "+why[name])
 	}
 }

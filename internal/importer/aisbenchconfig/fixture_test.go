@@ -131,7 +131,7 @@ func convert(t *testing.T, a *txtar.Archive) []txtar.File {
 			out = append(out, txtar.File{Name: want + f.Name, Data: fmt.Appendf(head, "(%d lines)\n", len(lines)-1)})
 		}
 		out = append(out, txtar.File{Name: want + j.Name + ".yaml", Data: j.YAML})
-		check(t, j)
+		check(t, j, !strings.Contains(fmt.Sprint(res.Warnings), "is not known here"))
 	}
 	var said strings.Builder
 	for _, w := range res.Warnings {
@@ -145,7 +145,7 @@ func convert(t *testing.T, a *txtar.Archive) []txtar.File {
 
 // check reads a spec as a run would, with its rows where they are there. Every
 // field of it has a comment that says where it came from, and no secret.
-func check(t *testing.T, j Job) {
+func check(t *testing.T, j Job, sendable bool) {
 	t.Helper()
 	if err := os.WriteFile("check.yaml", j.YAML, 0o644); err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func check(t *testing.T, j Job) {
 			t.Errorf("%s: the spec is no spec: %s\n%s", j.Name, is.Format(), j.YAML)
 		}
 	}
-	if _, err := os.Stat(s.Workload.Dataset.Path); err == nil {
+	if sendable {
 		src, err := rows.OpenWith(s.Workload, 1, rows.Options{})
 		if err != nil {
 			t.Errorf("%s: the rows cannot be sent: %v", j.Name, err)

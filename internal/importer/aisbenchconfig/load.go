@@ -77,14 +77,14 @@ func (j *job) load(m *model, rows *rowsOf) {
 	if rows.shuffle != "" && !replay {
 		s.set("workload.order", "shuffle", rows.shuffle)
 	}
-	if !replay && rows.have > 0 && n+warm > rows.have || rows.have == 0 && n > 0 && !replay && len(j.files) == 0 {
+	if !replay && n > 0 && n+warm > rows.have {
 		note := "warm-ups take rows too"
 		if n > rows.have {
 			note = "more requests than rows, as AISBench repeats them"
 		}
 		s.set("workload.repeat", "cycle", note)
-		if warm > 0 && n <= rows.have {
-			c.warn(rows.at, "--num-warmups", "the first %d of the rows are sent twice, as in AISBench: warm-up, then measured, when a prefix cache has them. --num-warmups 0 leaves the warm-up out", warm)
+		if warm > 0 {
+			c.warn(rows.at, "--num-warmups", "the first rows (%d) are sent once more as warm-up, as in AISBench, so that a prefix cache can have them when they are measured. --num-warmups 0 leaves that out", warm)
 		}
 	}
 	j.retry(m)
@@ -168,6 +168,7 @@ func (j *job) arrivals(m *model, t traffic, rate float64, n int64) {
 			c.warn(m.rateField.At, "request_rate", "%v is not where the ramp ends: AISBench's rates are those of the ramp, to ramp_up_end_rps %v", m.rate, t.to)
 		}
 		if t.to < t.from {
+			j.spacing(m, t, false)
 			j.falling(t, n)
 			return
 		}
@@ -179,25 +180,8 @@ func (j *job) arrivals(m *model, t traffic, rate float64, n int64) {
 		}
 	}
 	s.set("load.rate", rate, note)
-	b := t.burstiness
-	bn := c.from(t.bf)
-	if !t.given {
-		bn = "AISBench's default of burstiness"
-		c.warn(m.rateField.At, "burstiness", "is left out: AISBench's documents say even gaps, its code draws Poisson arrivals, and so does the spec. For even gaps: load.arrivals: constant")
-	}
-	switch {
-	case b == 0:
-		s.set("load.arrivals", "constant", bn)
-	case b == 1:
-		s.set("load.arrivals", "poisson", bn)
-		if t.shape == "" && n > 0 {
-			s.set("load.conditioned", true, "AISBench stretches its gaps so that N of them take N/r s")
-		}
-	default:
-		s.set("load.arrivals", "gamma", bn)
-		s.set("load.burstiness", math.Max(b, 0.001), bn)
-	}
-	c.warn(m.rateField.At, "request_rate", "AISBench sends the first request after two gaps and all others late by one; here the first is due at 0")
+	j.spacing(m, t, t.shape == "" && n > 0)
+	c.warn(rateAt(m, t), "request_rate", "AISBench sends the first request after two gaps and all others late by one; here the first is due at 0")
 	if t.shape == "" || t.to == t.from {
 		return
 	}
@@ -253,10 +237,10 @@ func (j *job) replay(m *model, rows *rowsOf, t traffic) {
 	c, s := j.c, &j.sheet
 	s.set("load.arrivals", "replay", c.from(m.timesField))
 	if rows.from != nil {
-		s.set("load.replay.from", time.Duration(*rows.from)*time.Millisecond, c.from(rows.spanField))
+		s.set("load.replay.from", time.Duration(*rows.from)*time.Millisecond, c.from(rows.fromField))
 	}
 	if rows.to != nil {
-		s.set("load.replay.to", time.Duration(*rows.to)*time.Millisecond, c.from(rows.spanField)+": AISBench's window holds its end too")
+		s.set("load.replay.to", time.Duration(*rows.to)*time.Millisecond, c.from(rows.toField)+": AISBench's window holds its end too")
 	}
 	c.warn(m.timesField.At, "use_timestamp", "AISBench sends the first row at twice its own time and late by it all others; here the first is due at 0, and rows out of order are sorted")
 	if m.rate >= leastRate {
@@ -365,5 +349,38 @@ func (j *job) report(s summary) {
 		j.sheet.set("report.windows", []string{"stable", "whole", "steady"}, j.c.from(s.field))
 	case s.field.Name != "":
 		j.sheet.set("report.windows", []string{"whole", "steady"}, j.c.from(s.field))
+	}
+}
+
+// rateAt is where the rate was given: by request_rate, or by a ramp alone.
+func rateAt(m *model, t traffic) pyconf.Pos {
+	if m.rateField.At.Line > 0 {
+		return m.rateField.At
+	}
+	return t.at
+}
+
+// spacing writes how requests at a rate are spaced.
+func (j *job) spacing(m *model, t traffic, stretched bool) {
+	c, s := j.c, &j.sheet
+	b, note := t.burstiness, c.from(t.bf)
+	if !t.given {
+		note = "AISBench's default of burstiness"
+		c.warn(rateAt(m, t), "burstiness", "is left out: AISBench's documents say even gaps, its code draws Poisson arrivals, and so does the spec. For even gaps: load.arrivals: constant")
+	}
+	switch {
+	case b == 0:
+		s.set("load.arrivals", "constant", note)
+	case b == 1:
+		s.set("load.arrivals", "poisson", note)
+		if stretched {
+			s.set("load.conditioned", true, "AISBench stretches its gaps so that N of them take N/r s")
+		}
+	default:
+		if b < 0.001 {
+			c.warn(t.bf.At, "burstiness", "%v is below what is drawn here; it is 0.001", b)
+		}
+		s.set("load.arrivals", "gamma", note)
+		s.set("load.burstiness", math.Max(b, 0.001), note)
 	}
 }

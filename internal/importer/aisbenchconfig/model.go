@@ -70,9 +70,7 @@ var accuracy = map[string]string{
 }
 
 func (r *record) accuracy() {
-	for name, why := range accuracy {
-		r.idle(name, "has no meaning here: "+why)
-	}
+	r.idles(accuracy)
 }
 
 // model reads a model's dict and writes the target.
@@ -152,12 +150,10 @@ func (j *job) model(d *pyconf.Dict) *model {
 	if known.api == mindie {
 		j.mindie(m, c.from(pyconf.Field{Name: "type", At: typeAt(d)}))
 	}
-	for name, why := range map[string]string{
+	r.idles(map[string]string{
 		"trust_remote_code":  "no code of a model is run here: tokenizers are read from their files",
 		"lora_data_map_file": "name the adapter of each row in a column, and workload.dataset.extra: [model]",
-	} {
-		r.idle(name, "has no meaning here: "+why)
-	}
+	})
 	r.accuracy()
 	r.rest("is not known to AISBench's model classes either, and has no meaning here")
 	return m
@@ -199,7 +195,7 @@ func (j *job) url(r *record, m *model) {
 				c.warn(f.At, "url", "ends in %s, to which AISBench adds a second /v1; here it is taken as it is meant", end)
 			}
 		}
-		j.sheet.set("target.url", j.withoutPassword(raw, f), c.from(f))
+		j.sheet.set("target.url", j.withoutPassword(raw, r.d, f), c.from(f))
 		return
 	}
 	if _, present := r.d.Get("url"); present {
@@ -242,12 +238,16 @@ func (j *job) url(r *record, m *model) {
 }
 
 // withoutPassword takes user and password out of a URL.
-func (j *job) withoutPassword(url string, f pyconf.Field) any {
+func (j *job) withoutPassword(url string, d *pyconf.Dict, f pyconf.Field) any {
 	head, rest, _ := strings.Cut(url, "://")
 	authority, _, _ := strings.Cut(rest, "/")
 	at := strings.LastIndexByte(authority, '@')
 	if at < 0 {
 		return url
+	}
+	if key, _ := d.Get("api_key"); !nothing(key.Value) {
+		j.c.warn(f.At, "url", "holds a user and a password beside api_key, which AISBench's client refuses; the key is kept, and they are left out")
+		return head + "://" + rest[at+1:]
 	}
 	name := j.variable("AISBENCH_USERINFO")
 	j.c.warn(f.At, "url", "holds a user and a password, which are not written down: export %s=USER:PASSWORD", name)
@@ -422,7 +422,7 @@ func (j *job) generation(r *record, m *model) *pyconf.Dict {
 		case g.Name == "lora_data_map_file":
 			c.warn(g.At, "generation_kwargs.lora_data_map_file", "has no meaning here: name the adapter of each row in a column, and workload.dataset.extra: [model]; all requests go to the base model")
 		case credential(g.Name):
-			name := j.variable("AISBENCH_" + strings.ToUpper(strings.Map(letters, g.Name)))
+			name := j.variable("AISBENCH_BODY_" + strings.ToUpper(strings.Map(letters, g.Name)))
 			c.warn(g.At, "generation_kwargs."+g.Name, "looks like a secret and is not written down: export %s=…", name)
 			out.Fields = append(out.Fields, pyconf.Field{Name: g.Name, Value: raw("${" + name + "}"), At: g.At})
 		default:

@@ -239,6 +239,7 @@ func (j *job) lengths(m *metaFile, rows *rowsOf, data string, place pyconf.Pos, 
 		return
 	}
 	rows.n, rows.nNote = n, c.short(place)+" request_count"
+	rows.have = n
 	if m.Count == nil {
 		rows.nNote = "as many as " + rows.abbr + " has rows"
 	}
@@ -297,7 +298,7 @@ func (j *job) mtbench(r *record, rows *rowsOf) {
 		return
 	}
 	rows.note = c.from(f) + ", as messages"
-	rows.nNote = "as many as " + rows.abbr + " has conversations"
+	rows.nNote, rows.have = "as many as "+rows.abbr+" has conversations", rows.n
 	j.files = append(j.files, File{"rows.jsonl", func(w io.Writer) error {
 		return convert(func(m []turn) error { return writeRow(w, map[string]any{"messages": m}) })
 	}})
