@@ -29,7 +29,7 @@ func (r *Request) Check() error {
 	}{
 		{"seq", Some(r.Seq)}, {"ref.row", Some(r.Ref.Row)}, {"ref.offset", Some(r.Ref.Offset)}, {"ref.dataset", Some(r.Ref.Data)},
 		{"bytes.sent", Some(r.Bytes.Sent)}, {"bytes.body", Some(r.Bytes.Body)}, {"bytes.reads", Some(r.Bytes.Reads)},
-		{"retry_after_ns", r.RetryAfter}, {"asked.output", r.Asked.Output}, {"asked.input", r.Asked.Input}, {"asked.cached", r.Asked.Cached}, {"tokens.input", r.Tokens.Input}, {"tokens.output", r.Tokens.Output},
+		{"retry_after_ns", r.RetryAfter}, {"asked.output", r.Asked.Output}, {"asked.input", r.Asked.Input}, {"asked.cached", r.Asked.Cached}, {"tokens.input", r.Tokens.Input}, {"tokens.output", r.Tokens.Output}, {"tokens.recount", r.Tokens.Recount},
 		{"tokens.cached", r.Tokens.Cached}, {"tokens.reasoning", r.Tokens.Reasoning},
 		{"tokens.accepted", r.Tokens.Accepted}, {"tokens.rejected", r.Tokens.Rejected}, {"tokens.verify", r.Tokens.Verify},
 	} {

@@ -204,6 +204,8 @@ func (c *cursor) tokens(t *Tokens) {
 			c.opt(&t.Output)
 		case "output_source":
 			c.text(&t.OutputSource)
+		case "recount":
+			c.opt(&t.Recount)
 		case "cached":
 			c.opt(&t.Cached)
 		case "reasoning":

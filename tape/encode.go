@@ -71,6 +71,7 @@ func appendRequest(b []byte, r *Request) []byte {
 		b = appendTextIf(b, `,"input_source":`, t.InputSource)
 		b = appendOpt(b, `,"output":`, t.Output)
 		b = appendTextIf(b, `,"output_source":`, t.OutputSource)
+		b = appendOpt(b, `,"recount":`, t.Recount)
 		b = appendOpt(b, `,"cached":`, t.Cached)
 		b = appendOpt(b, `,"reasoning":`, t.Reasoning)
 		b = appendOpt(b, `,"accepted":`, t.Accepted)

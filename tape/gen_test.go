@@ -61,7 +61,7 @@ func genRequest() *rapid.Generator[*Request] {
 			TDue: o(), TReady: o(), TReleased: o(), TConn: o(), URL: o(), TWroteFirst: o(), TWrote: o(), THeaders: o(),
 			TFirstEvent: o(), TFirstToken: o(), TFirstVisible: o(), TLastToken: o(), TEnd: o(),
 			Events: genEvents().Draw(t, "events"), Asked: Asked{Output: o(), Input: o(), Cached: o()},
-			Tokens: Tokens{Input: o(), InputSource: s(), Output: o(), OutputSource: s(), Cached: o(), Reasoning: o(), Accepted: o(), Rejected: o(), Verify: o()},
+			Tokens: Tokens{Input: o(), InputSource: s(), Output: o(), OutputSource: s(), Recount: o(), Cached: o(), Reasoning: o(), Accepted: o(), Rejected: o(), Verify: o()},
 			Bytes:  Bytes{Sent: i(), Body: i(), Reads: i()}, HTTP: HTTP{Status: int(i()), Proto: s()}, RetryAfter: o(),
 			Finish: s(), Outcome: Outcome(s()), Cause: s(), Message: s(), Flags: rapid.SliceOfN(text, 0, 3).Draw(t, "flags"), Attempts: int(i()),
 		}

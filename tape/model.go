@@ -142,7 +142,7 @@ type Host struct {
 	Name   string `json:"name,omitempty"`
 	OS     string `json:"os"`
 	Arch   string `json:"arch"`
-	CPUs   int    `json:"cpus"`
+	CPUs   int    `json:"cpus"` // that the process may use
 	Kernel string `json:"kernel,omitempty"`
 	NoFile int64  `json:"nofile,omitempty"` // descriptor limit
 	Ports  int64  `json:"ports,omitempty"`  // ephemeral ports
@@ -384,6 +384,7 @@ type Tokens struct {
 	InputSource  string     `json:"input_source,omitempty"`
 	Output       Opt[int64] `json:"output,omitzero"`
 	OutputSource string     `json:"output_source,omitempty"`
+	Recount      Opt[int64] `json:"recount,omitzero"` // the model's tokenizer over the generated text, beside the server's output count and never in its place
 	Cached       Opt[int64] `json:"cached,omitzero"`
 	Reasoning    Opt[int64] `json:"reasoning,omitzero"`
 	Accepted     Opt[int64] `json:"accepted,omitzero"`

@@ -60,6 +60,9 @@ func b03() *tape.Request {
 	return q
 }
 
+// B03: the stamps of one request, and every number of it by hand: TTFT 100, ITL 40,
+// 60, 10 and never TTFT among them, E2E 210 to the last token and not to the usage
+// chunk at 330, TPOT 110 ÷ 3.
 func TestPerRequestArithmetic(t *testing.T) {
 	_, w := whole(t, &script{reason: tape.ReasonCompleted, spec: `{}`, reqs: []*tape.Request{b03()}})
 	for _, c := range []struct{ key, want string }{
@@ -375,6 +378,50 @@ func TestD09FewerTokensThanSent(t *testing.T) {
 			if c.Name == "input_off_plan" && (c.Result != ResultMiss || !strings.HasPrefix(c.Why, "server counted 3,686,400 of 14,755,500 input tokens")) {
 				t.Errorf("%+v", c)
 			}
+		}
+	}
+}
+
+// B12: the client is the bottleneck, by its own evidence: CPU of the cores that it
+// may use, scheduling latency, pacer lag. The verdict's first line says so, each
+// with its limit, and the load has CPU, scheduling latency, send lag p99 and GC
+// pauses. The same load on an idle client is fit, whatever its streams look like.
+func TestB12ClientBound(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		cpu      float64
+		sched    int64
+		lag      int64
+		evidence []string
+	}{
+		{"all", 0.97, 25 * msec, 15 * msec, []string{"pacer lag p99 15 ms (limit 10 ms)", "client CPU 0.97 of 1 cores (limit 0.90)", "scheduling latency p99 25 ms (limit 10 ms)"}},
+		{"one core full", 0.97, msec, 0, []string{"client CPU 0.97 of 1 cores (limit 0.90)"}},
+		{"threads wait", 0.5, 25 * msec, 0, []string{"scheduling latency p99 25 ms (limit 10 ms)"}},
+		{"idle", 0.5, msec, 0, nil},
+	} {
+		s := steadyRun(900)
+		s.late(100, 140, c.lag)
+		for i := range int64(90) {
+			s.more = append(s.more, &tape.ClientSample{Type: "client", T: i * 1000 * msec, CPU: c.cpu, SchedP99: c.sched, GCPause: msec / 2})
+		}
+		recs := s.records()
+		recs[0].(*tape.Header).Host.CPUs = 1 // GOMAXPROCS=1
+		res, err := Analyse(&records{recs: recs}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, l := check(t, res, "client_bound"), res.Load
+		if want(t, c.name+": CPU", l.CPUMean, 2, num(&c.cpu, 2)); l.SchedP99MS == nil || l.SendLagP99MS == nil || l.GCPauseMS == nil || *l.GCPauseMS != 45 {
+			t.Errorf("%s: %+v", c.name, l)
+		}
+		if c.evidence == nil {
+			if k.Result != ResultPass || !res.Verdict.Fit {
+				t.Errorf("%s: %+v\n%s", c.name, k, res.Verdict.Line)
+			}
+			continue
+		}
+		if k.Result != ResultMiss || k.Why != strings.Join(c.evidence, "; ") || k.Do == "" || !strings.HasPrefix(res.Verdict.Line, "NOT fit for use: client-bound") {
+			t.Errorf("%s: %+v\n%s", c.name, k, res.Verdict.Line)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (r *run) clientBound(res *Results) Check {
 		evidence = append(evidence, "the recorder could not keep up")
 	}
 	if busy, own := r.hostBusy(), res.Load.CPUMean; len(evidence) > 0 && busy != nil && own != nil && *busy-*own > 0.5*float64(r.header.Host.CPUs) {
-		evidence = append(evidence, fmt.Sprintf("this machine was busy with other work: %.1f of %d cores, of which tokentape %.2f", *busy, r.header.Host.CPUs, *own))
+		evidence = append(evidence, fmt.Sprintf("this machine was busy with other work: %.1f cores, of which tokentape %.2f (it may use %d)", *busy, *own, r.header.Host.CPUs))
 	}
 	switch {
 	case len(evidence) > 0:

@@ -172,6 +172,8 @@ func (x *explainer) evidence(name string) {
 		okRows("ok requests whose input is not as long as the tokenizer says", func(_ int, q *metric.Request) bool {
 			return q.Input != metric.Absent && q.AskedInput != metric.Absent && q.Input != q.AskedInput
 		})
+	case "output_off_text":
+		okRows("ok requests whose output the tokenizer counts otherwise", func(_ int, q *metric.Request) bool { return recounted(q) && q.Output != q.Recount })
 	case "bursts":
 		okRows("ok requests whose output came in bursts", func(_ int, q *metric.Request) bool { return q.Bursty })
 	case "token_sources":

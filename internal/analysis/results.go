@@ -265,7 +265,7 @@ type Row struct {
 	TTFTDueMS, E2EDueMS                        *float64
 	ITLMeanMS, ITLMaxMS                        *float64
 	Input, Output, Cached, Reasoning, Asked    *int64
-	AskedInput, ExpectedCached                 *int64
+	AskedInput, ExpectedCached, Recount        *int64
 	InputSource, OutputSource                  string
 	Events, TokenEvents                        int64
 	Status                                     int

@@ -12,7 +12,7 @@ import (
 
 // hostFacts describes the machine of the client, as far as it can be read.
 func hostFacts() tape.Host {
-	h := tape.Host{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
+	h := tape.Host{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0)} // a container's limit, too
 	h.Name, _ = os.Hostname()
 	var u unix.Utsname
 	if unix.Uname(&u) == nil {

@@ -403,7 +403,7 @@ func (j *job) exchanger(clk *clock.Clock, c *client.Client, model string, onToke
 // options are what the spec says of every request body.
 func (j *job) options(model string) dialect.Options {
 	w := j.spec.Workload
-	return dialect.Options{Model: model, Stream: w.Stream, OutputLen: w.OutputTokens, Sampling: w.Sampling}
+	return dialect.Options{Model: model, Stream: w.Stream, OutputLen: w.OutputTokens, LengthField: j.spec.Target.MaxTokensField, Sampling: w.Sampling}
 }
 
 // mask replaces every secret of the spec in a text, however it is spelt there.

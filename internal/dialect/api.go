@@ -51,7 +51,8 @@ func (a api) Asked(item workload.Item, o Options) int64 {
 	if item.Body != nil {
 		return item.OutputLen // what the body itself asks for
 	}
-	for _, name := range a.lengths {
+	lengths := a.lengthFields(o)
+	for _, name := range lengths {
 		if n, ok := wholeNumber(item.Extra[name]); ok {
 			return n
 		}
@@ -59,7 +60,7 @@ func (a api) Asked(item workload.Item, o Options) int64 {
 	if n := outputLen(item, o); n > 0 {
 		return n
 	}
-	for _, name := range a.lengths {
+	for _, name := range lengths {
 		if v, ok := o.Sampling[name]; ok {
 			raw, _ := json.Marshal(v)
 			if n, ok := wholeNumber(raw); ok {
@@ -68,6 +69,22 @@ func (a api) Asked(item workload.Item, o Options) int64 {
 		}
 	}
 	return 0
+}
+
+// lengthFields are the fields that bound the output, the one that is sent first.
+func (a api) lengthFields(o Options) []string {
+	if o.LengthField == "" {
+		return a.lengths
+	}
+	return append([]string{o.LengthField}, a.lengths...)
+}
+
+// LengthField is the field that carries the output length.
+func (a api) LengthField(o Options) string {
+	if all := a.lengthFields(o); len(all) > 0 {
+		return all[0]
+	}
+	return ""
 }
 
 // elsewhere says where a field is set that neither a row nor workload.sampling
@@ -94,9 +111,9 @@ func (a api) body(item workload.Item, o Options, start func(f, in *fields) error
 	if err := start(f, in); err != nil {
 		return nil, err
 	}
-	n := outputLen(item, o)
-	if n > 0 && len(a.lengths) > 0 {
-		in.set(a.lengths[0], fmt.Appendf(nil, "%d", n))
+	n, lengths := outputLen(item, o), a.lengthFields(o)
+	if n > 0 && len(lengths) > 0 {
+		in.set(lengths[0], fmt.Appendf(nil, "%d", n))
 	}
 	put := func(where, name string, raw []byte) error {
 		if name == "stream_options" && a.usageOption {
@@ -117,7 +134,7 @@ func (a api) body(item workload.Item, o Options, start func(f, in *fields) error
 		if hint := a.setElsewhere(name); hint != "" {
 			return nil, fmt.Errorf("%s cannot be set: %s", where, hint)
 		}
-		if n > 0 && slices.Contains(a.lengths, name) {
+		if n > 0 && slices.Contains(lengths, name) {
 			return nil, fmt.Errorf("%s and an output length (workload.output_tokens, or the row's own) are both given: keep one", where)
 		}
 		raw, err := encode(o.Sampling[name])
@@ -137,8 +154,8 @@ func (a api) body(item workload.Item, o Options, start func(f, in *fields) error
 		if err := json.Compact(&raw, item.Extra[name]); err != nil {
 			return nil, fmt.Errorf("%s is not JSON: %w", where, err)
 		}
-		if slices.Contains(a.lengths, name) { // the row's own length replaces any other
-			for _, other := range a.lengths {
+		if slices.Contains(lengths, name) { // the row's own length replaces any other
+			for _, other := range lengths {
 				if _, too := item.Extra[other]; !too {
 					in.drop(other)
 				}

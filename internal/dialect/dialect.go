@@ -12,8 +12,10 @@ const Unknown int64 = -1
 type Options struct {
 	Model     string
 	Stream    bool
-	OutputLen int64          // 0: not asked; the item's own length wins
-	Sampling  map[string]any // merged into the body; keys sorted so that equal specs give equal bytes
+	OutputLen int64 // 0: not asked; the item's own length wins
+	// LengthField carries the output length in place of the API's own field; "": that.
+	LengthField string
+	Sampling    map[string]any // merged into the body; keys sorted so that equal specs give equal bytes
 }
 
 // Dialect is one way of talking to a server. Implementations are stateless and
@@ -74,6 +76,12 @@ type Choosing interface {
 	// Choices is how many choices the body of this item asks for, 1 when it does
 	// not say.
 	Choices(workload.Item, Options) int64
+}
+
+// Bounding is a dialect that has a field of the body for the output length.
+type Bounding interface {
+	// LengthField is the field that carries it; "": the body has no such field.
+	LengthField(Options) string
 }
 
 // Sink takes generated text as it comes.

@@ -369,3 +369,44 @@ func TestEventDoesNotAllocate(t *testing.T) {
 		t.Errorf("marks %v", marks)
 	}
 }
+
+// B08: the output length goes out in the field that the server takes: max_tokens,
+// or another by name; the row's own field of any of these names wins, and a body
+// never has two.
+func TestB08LengthField(t *testing.T) {
+	row := func(name string) workload.Item {
+		return workload.Item{Prompt: "hi", Extra: map[string]json.RawMessage{name: json.RawMessage("9")}}
+	}
+	for _, tc := range []struct {
+		api, field string
+		item       workload.Item
+		want       string // what ends the body
+		asked      int64
+	}{
+		{"openai-chat", "", workload.Item{Prompt: "hi"}, `"max_tokens":512}`, 512},
+		{"openai-chat", "max_completion_tokens", workload.Item{Prompt: "hi"}, `"max_completion_tokens":512}`, 512},
+		{"openai-chat", "max_completion_tokens", workload.Item{Prompt: "hi", OutputLen: 7}, `"max_completion_tokens":7}`, 7},
+		{"openai-chat", "max_completion_tokens", row("max_tokens"), `"max_tokens":9}`, 9},
+		{"openai-chat", "max_new", row("max_completion_tokens"), `"max_completion_tokens":9}`, 9},
+		{"openai-completions", "max_completion_tokens", workload.Item{Prompt: "hi"}, `"max_completion_tokens":512}`, 512},
+		{"tgi", "max_tokens", workload.Item{Prompt: "hi"}, `"max_tokens":512}}`, 512},
+	} {
+		d, err := Get(tc.api)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := Options{OutputLen: 512, LengthField: tc.field}
+		body, err := d.Body(tc.item, o)
+		if err != nil || !strings.HasSuffix(string(body), tc.want) || strings.Count(string(body), `"max_`) != 1 {
+			t.Errorf("%s, %q: %v\n got %s\nwant …%s", tc.api, tc.field, err, body, tc.want)
+		}
+		if n := d.Asked(tc.item, o); n != tc.asked {
+			t.Errorf("%s, %q: asked %d, want %d", tc.api, tc.field, n, tc.asked)
+		}
+	}
+	d, _ := Get("openai-chat")
+	_, err := d.Body(workload.Item{Prompt: "hi"}, Options{OutputLen: 512, LengthField: "max_new", Sampling: map[string]any{"max_completion_tokens": 3}})
+	if err == nil || !strings.Contains(err.Error(), "keep one") {
+		t.Errorf("two lengths: %v", err)
+	}
+}

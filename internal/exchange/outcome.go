@@ -47,6 +47,7 @@ const (
 	CauseContextLength = "context_length"
 	CauseRateLimit     = "rate_limit"
 	CauseAuth          = "auth"
+	CauseField         = "field" // a field of the body is refused; the message names it
 )
 
 // broken is a failure of the connection. tr is nil once the header was there.
@@ -126,6 +127,11 @@ func (e *Exchanger) refused(resp *client.Response, w *watch, x *flight) verdict 
 		return v
 	}
 	v.message = "POST " + x.where(resp) + " was answered " + status
+	v.cause = cause(resp.Status, "", string(x.head))
+	if field := refusedField(resp.Status, x.head); field != "" && v.cause == "" {
+		v.cause = CauseField
+		v.message += ", which refuses the field " + e.mask(field) + e.givenBy(field)
+	}
 	if after := resp.Header.Get("Retry-After"); after != "" {
 		v.message += " (Retry-After: " + after + ")"
 	}
@@ -134,7 +140,6 @@ func (e *Exchanger) refused(resp *client.Response, w *watch, x *flight) verdict 
 	} else {
 		v.message += ": " + e.quote(x.head)
 	}
-	v.cause = cause(resp.Status, "", string(x.head))
 	return v
 }
 

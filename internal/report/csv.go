@@ -249,6 +249,7 @@ var requestColumns = []struct {
 	{"input_source", func(r *analysis.Row) any { return r.InputSource }},
 	{"output_tokens", func(r *analysis.Row) any { return r.Output }},
 	{"output_source", func(r *analysis.Row) any { return r.OutputSource }},
+	{"recounted_output_tokens", func(r *analysis.Row) any { return r.Recount }},
 	{"asked_output_tokens", func(r *analysis.Row) any { return r.Asked }},
 	{"asked_input_tokens", func(r *analysis.Row) any { return r.AskedInput }},
 	{"cached_tokens", func(r *analysis.Row) any { return r.Cached }},

@@ -180,11 +180,7 @@ func (e *engine) send(j *job, req *tape.Request) (answer exchange.Answer) {
 
 // write counts what is left to count, and puts the request on the tape.
 func (e *engine) write(j *job, req *tape.Request, text string) {
-	if e.cfg.Counter != nil && !req.Tokens.Output.OK && text != "" {
-		if n, err := e.cfg.Counter.CountTokens(text); err == nil {
-			req.Tokens.Output, req.Tokens.OutputSource = tape.Some(n), tape.SourceTokenizer
-		}
-	}
+	e.outputs.count(req, text)
 	if n, ok := j.input.wait(); ok {
 		req.Asked.Input = tape.Some(n)
 		if !req.Tokens.Input.OK && req.HTTP.Status/100 == 2 && !e.cfg.Least {

@@ -17,7 +17,7 @@ import (
 )
 
 // TokenCounter counts the tokens of a text by the model's own tokenizer. It is
-// called after a request's end, never on the read path.
+// called after a request's end, one text at a time, never on the read path.
 type TokenCounter interface {
 	CountTokens(text string) (int64, error)
 }
@@ -121,8 +121,9 @@ type engine struct {
 	issued   atomic.Int64 // all phases
 	inFlight atomic.Int64
 	lags     lagWindow
-	inputs   *inputs // nil: prompts are not counted
-	base     int64   // when the plan's time begins; later than 0 after a preparation
+	inputs   *inputs  // nil: prompts are not counted
+	outputs  *outputs // nil: outputs are not counted
+	base     int64    // when the plan's time begins; later than 0 after a preparation
 
 	mu       sync.Mutex
 	counts   counts
@@ -162,6 +163,9 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 
 	e.slots, e.places = newSlots(cfg.Concurrency), newSlots(cfg.Sessions)
 
+	if cfg.Counter != nil {
+		e.outputs = countOutputs(cfg.Counter)
+	}
 	if cfg.Inputs != nil {
 		e.inputs = countInputs(cfg.Inputs)
 		defer e.inputs.close()

@@ -58,6 +58,7 @@ type rig struct {
 	reply   bool            // sessions go on with the server's replies
 	ctx     context.Context // nil: never cancelled
 	http2   bool            // with prior knowledge
+	text    bool            // generated texts are kept, for a TokenCounter
 	urls    []string        // nil: one
 }
 
@@ -100,7 +101,7 @@ func (r rig) run() (*run.Summary, []*tape.Request, []tape.Record) {
 		Exchange: exchange.New(exchange.Config{
 			Client: c, Dialect: d, Clock: r.clk, URL: "http://sim/v1/chat/completions", URLs: r.urls,
 			Options: dialect.Options{Model: "sim-7b", Stream: true, Sampling: map[string]any{"ignore_eos": true}},
-			Limits:  r.limits, KeepReply: r.reply, SessionHeader: "X-Session",
+			Limits:  r.limits, KeepReply: r.reply, KeepText: r.text, SessionHeader: "X-Session",
 		}),
 		Header:      tape.Header{Type: "header", Schema: tape.Schema, Run: "test", Spec: []byte("{}")},
 		Concurrency: p.Params.Concurrency, Sessions: p.Params.SessionConcurrency, Recorded: !r.reply, Duration: time.Duration(p.Params.Duration), Attempts: int(max(r.load.Attempts, 1)),

@@ -146,6 +146,7 @@ func (s *Spec) apiEffect(idle func(when bool, path, why, mend string)) {
 	idle(!s.hasSystem(), "workload.system", t.API+" has no place for a system message", "put it into workload.template, or use a chat API")
 	idle(t.API != custom, "target.custom", fmt.Sprintf("target.api is %s", t.API), "target.api: custom, or remove it")
 	idle(t.API == custom && !mentions(k.Body, "{max_tokens}"), "workload.output_tokens", "target.custom.body has no {max_tokens}", "add it to the body, or remove it")
+	idle(t.API == custom, "target.max_tokens_field", "target.custom.body names the field itself", "put {max_tokens} where it belongs in the body, or remove it")
 	idle(t.API == custom && k.Framing == "json" && s.Workload.Stream, "target.custom.framing", "workload.stream is true, and json is for whole answers", "workload.stream: false, or another framing")
 	idle(!s.Workload.Stream, "target.custom.done", "workload.stream is false", "remove it")
 	idle(!s.Workload.Stream, "target.custom.done_path", "workload.stream is false", "remove it")

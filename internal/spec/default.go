@@ -25,6 +25,7 @@ var CheckNames = []string{
 	"merged_alike",
 	"not_streamed",
 	"offered_rate",
+	"output_off_text",
 	"output_short",
 	"repeats",
 	"send_delay",

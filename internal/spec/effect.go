@@ -113,6 +113,8 @@ func isOff(s *Spec, path string) bool {
 		return s.Load.Stagger == 0
 	case "target.session_header":
 		return s.Target.SessionHeader == ""
+	case "target.max_tokens_field":
+		return s.Target.MaxTokensField == ""
 	case "target.insecure":
 		return !s.Target.Insecure
 	case "target.ca_file", "target.cert_file", "target.key_file", "target.server_name", "target.proxy", "target.spread", "target.renew_after":

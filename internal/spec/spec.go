@@ -65,6 +65,8 @@ type Target struct {
 	RequestIDHeader string `json:"request_id_header"`
 	// Header that carries the id of the session, the same for all its turns, such as X-Session-Id; left out: none is sent.
 	SessionHeader string `json:"session_header"`
+	// Field of the body that carries the output length, such as max_completion_tokens; left out: the API's own, max_tokens for openai-chat.
+	MaxTokensField string `json:"max_tokens_field"`
 }
 
 // Custom says what the server speaks when target.api is custom. Fields of its

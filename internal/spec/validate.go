@@ -184,6 +184,15 @@ func (c *checker) target() {
 	case seen[strings.ToLower(id)] != "":
 		c.bad("target.session_header", "keep one", "target.headers.%s sends the same header", seen[strings.ToLower(id)])
 	}
+	if f := t.MaxTokensField; f != "" {
+		if own := ownBody[f]; own != "" && own != outputLength {
+			c.bad("target.max_tokens_field", "such as max_completion_tokens", "%s is set by %s", f, own)
+		} else if !bodyField.MatchString(f) {
+			c.bad("target.max_tokens_field", "letters, digits, _ and -, such as max_completion_tokens", "%q cannot be the name of a field", clip(f))
+		} else if _, too := c.s.Workload.Sampling[f]; too {
+			c.bad("target.max_tokens_field", "take it out of workload.sampling: "+outputLength+" gives its value", "workload.sampling.%s gives the same field", f)
+		}
+	}
 	switch id := t.RequestIDHeader; {
 	case id == "":
 	case !headerName.MatchString(id):
@@ -201,11 +210,17 @@ func validHeaderValue(v string) bool {
 	return strings.IndexFunc(v, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) < 0
 }
 
+// bodyField is the name of a field of a request body.
+var bodyField = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+
+// outputLength gives the output length of requests.
+const outputLength = "workload.output_tokens"
+
 // ownBody are body fields that other settings give.
 var ownBody = map[string]string{
 	"model":                 "target.model",
-	"max_tokens":            "workload.output_tokens",
-	"max_completion_tokens": "workload.output_tokens",
+	"max_tokens":            outputLength,
+	"max_completion_tokens": outputLength,
 	"stream":                "workload.stream",
 	"messages":              "workload.template and workload.system",
 	"prompt":                "workload.template",
@@ -227,7 +242,11 @@ func (c *checker) workload() {
 	for _, key := range sorted(w.Sampling) {
 		path := "workload.sampling." + key
 		if own := ownBody[key]; own != "" {
-			c.bad(path, "use "+own, "%s is set by %s", key, own)
+			mend := "use " + own
+			if own == outputLength && key != "max_tokens" {
+				mend += ", and target.max_tokens_field: " + key
+			}
+			c.bad(path, mend, "%s is set by %s", key, own)
 		}
 		if bad := notJSON(w.Sampling[key]); bad != "" {
 			c.bad(path, "", "%s cannot be sent as JSON", bad)

@@ -170,6 +170,7 @@ func drawSpec(t *rapid.T) *Spec {
 	s.Load.Stagger = rapid.OneOf(dur, rapid.Just(Duration(0))).Draw(t, "stagger")
 	s.Load.Think = Think{pick("think", "load.think.kind"), rapid.OneOf(dur, rapid.Just(Duration(0))).Draw(t, "mean")}
 	s.Target.SessionHeader = rapid.SampledFrom([]string{"", "X-Session-Id"}).Draw(t, "sessionHeader")
+	s.Target.MaxTokensField = rapid.SampledFrom([]string{"", "max_completion_tokens"}).Draw(t, "maxTokensField")
 	stages := rapid.IntRange(0, 3).Draw(t, "stages")
 	if s.Load.Arrivals == "replay" || s.Load.Ramp.Shape != "" {
 		stages = 0

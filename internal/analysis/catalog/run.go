@@ -74,6 +74,7 @@ var checks = named([]Entry{
 	{Name: "not_streamed", Severity: "note", Definition: "a stream was asked for and answers came in one piece: they have no TTFT, TPOT, ITL"},
 	{Name: "usage_missing", Severity: "note", Definition: "an ok response carried no counts of the server"},
 	{Name: "output_short", Severity: "note", Definition: "less than 99 % of the output tokens asked for came"},
+	{Name: "output_off_text", Severity: "note", Definition: "the server counted more than 5 % (and 2 tokens a response) more or fewer output tokens than the model's tokenizer over the generated text; the server's count is the one that is used"},
 	{Name: "slot_wait", Severity: "note", Definition: "more than 1 % of the requests waited for a slot"},
 	{Name: "send_delay", Severity: "note", Definition: "from release to the first byte written the client took more than 10 % of the median TTFT (and 1 ms) at p99"},
 	{Name: "duration_reached", Severity: "note", Definition: "the dataset ran out before `load.duration`"},

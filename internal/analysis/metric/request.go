@@ -36,6 +36,8 @@ type Request struct {
 	SlotWait, PacerLag int64
 
 	Input, Output, Cached, ReasoningTokens, Asked, AskedInput int64
+	// Recount is the tokenizer's count of the generated text, beside Output.
+	Recount int64
 	// Verify is the number of verify steps of speculation; Accepted and Rejected
 	// are its draft tokens.
 	Verify, Accepted, Rejected int64
@@ -80,7 +82,8 @@ func Reduce(r *tape.Request, a *Arena) Request {
 		LastEvent: Absent, SlotWait: stamp(r.SlotWait()), PacerLag: stamp(r.PacerLag()),
 		Input: stamp(r.Tokens.Input), Output: stamp(r.Tokens.Output), Cached: stamp(r.Tokens.Cached),
 		ReasoningTokens: stamp(r.Tokens.Reasoning), Asked: stamp(r.Asked.Output), AskedInput: stamp(r.Asked.Input),
-		Verify: stamp(r.Tokens.Verify), Accepted: stamp(r.Tokens.Accepted), Rejected: stamp(r.Tokens.Rejected),
+		Recount: stamp(r.Tokens.Recount),
+		Verify:  stamp(r.Tokens.Verify), Accepted: stamp(r.Tokens.Accepted), Rejected: stamp(r.Tokens.Rejected),
 		InputSource: r.Tokens.InputSource, OutputSource: r.Tokens.OutputSource,
 		Events: int64(len(r.Events.DT)), FirstTokens: Absent,
 		choiceSpan: Absent, choiceTokens: Absent, Choices: 1,
