@@ -218,7 +218,7 @@ func (r *run) windowNamed(kind string, res *Results, o Options) (*Window, error)
 	if w := r.extra[kind]; w != nil {
 		return w, nil
 	}
-	iv := window.Choose(kind, r.reqs, r.windowLoad())
+	iv := window.ChooseOver(kind, r.reqs, r.groups)
 	if !r.look([][]int{iv.Cohort}, cuts([]window.Interval{iv})) {
 		return nil, r.later.err
 	}

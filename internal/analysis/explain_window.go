@@ -38,7 +38,7 @@ func (x *explainer) window(asked []string) {
 		x.e.Absent = noWindow(w)
 		return
 	}
-	iv := window.Choose(w.Kind, x.r.reqs, x.r.windowLoad())
+	iv := window.ChooseOver(w.Kind, x.r.reqs, x.r.groups)
 	if c.Kind == catalog.KindMetric {
 		x.metric(c, w, iv)
 		return

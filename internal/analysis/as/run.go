@@ -23,6 +23,7 @@ type Source interface {
 type Run struct {
 	ID, Name string
 	Imported string // the tool whose results the tape was made of; empty: recorded
+	Untimed  bool   // that tool did not keep when requests were sent
 	API      string // as the spec names it
 	URL      string // of the server as the spec names it, secrets masked
 	Model    string
@@ -237,7 +238,7 @@ func (l *Loader) head(h *tape.Header) {
 		r.N = spec.Load.Requests
 	}
 	if h.Import != nil {
-		r.Imported = h.Import.Tool
+		r.Imported, r.Untimed = h.Import.Tool, h.Import.Untimed
 	}
 	r.gaps = newGaps(h.Merged)
 }
@@ -260,12 +261,14 @@ func (l *Loader) request(r *tape.Request) {
 			q.LastReleased = tape.Some(last.TEnd.V + last.Wait)
 		}
 	}
-	q.earlier(l.run.gaps.before(r.Part))
+	cut := l.run.gaps.before(r.Part)
+	q.earlier(cut)
 	q.Streamed = r.TFirstEvent.OK && !slices.Contains(r.Flags, "not_streamed")
 	if r.Src != nil {
 		q.Src = r.Src.T
 	}
 	l.scratch = q.pack(r, l.scratch)
+	q.start -= cut
 	l.run.Requests = append(l.run.Requests, q)
 }
 
