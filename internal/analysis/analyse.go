@@ -147,6 +147,13 @@ func analyse(src Source, o Options) (*run, *Results, Options, error) {
 	var cohorts [][]int
 	for _, k := range kinds {
 		w := window.ChooseOver(k, r.reqs, r.groups)
+		switch {
+		case !r.untimed():
+		case k == window.KindWhole:
+			w.Why = "all measured requests, each timed from its own start"
+		default:
+			w = window.Interval{Kind: k, Why: "no such window: " + notTimed}
+		}
 		intervals, cohorts = append(intervals, w), append(cohorts, w.Cohort)
 	}
 	r.look(cohorts, cuts(intervals)) // once for all of them

@@ -166,14 +166,17 @@ func (r *run) usageMissing() Check {
 		Do: "ask for usage (stream_options.include_usage), or check that a proxy does not drop the last event"}
 	var n, missing int64
 	r.okMeasured(func(q *metric.Request) {
-		n++
-		if q.Output == metric.Absent || q.OutputSource != tape.SourceUsage && q.OutputSource != tape.SourceEngine {
+		switch {
+		case q.Output != metric.Absent && q.OutputSource == tape.SourceTool:
+			return // who counted was not recorded
+		case q.Output == metric.Absent || q.OutputSource != tape.SourceUsage && q.OutputSource != tape.SourceEngine:
 			missing++
 		}
+		n++
 	})
 	v, ok := share(missing, n)
 	if !ok {
-		c.Result, c.Why = ResultNone, "no ok request"
+		c.Result, c.Why = ResultNone, "no ok request of which it is known who counted"
 		return c
 	}
 	c.Value, c.Why = &v, fmt.Sprintf("%d of %d ok responses without the server's output count", missing, n)

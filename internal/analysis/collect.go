@@ -301,3 +301,9 @@ func (r *run) eachMeasured(f func(i int, q *metric.Request)) {
 		}
 	}
 }
+
+// untimed reports that the tape was made of results that do not say when requests
+// were sent: the times of each count from its own start.
+func (r *run) untimed() bool { return r.header.Import != nil && r.header.Import.Untimed }
+
+const notTimed = "when requests were sent was not recorded"

@@ -204,7 +204,7 @@ func (r *run) load() Load {
 	l.SlotWaitMeanMS, l.SlotWaitMaxMS = mean(waits), greatest(waits)
 	l.PacerLagP50MS, l.PacerLagP99MS, l.PacerLagMaxMS = quantile(lags, 0.5), quantile(lags, 0.99), greatest(lags)
 	l.SendLagP99MS, l.SendLagMaxMS = quantile(sends, 0.99), greatest(sends)
-	if going = slices.DeleteFunc(going, func(s window.Span) bool { return s.From > s.To }); len(going) > 0 {
+	if going = slices.DeleteFunc(going, func(s window.Span) bool { return s.From > s.To }); len(going) > 0 && !r.untimed() {
 		if m, _, peak, ok := r.over(going); ok {
 			l.ConcurrencyMean, l.ConcurrencyPeak = &m, peak
 		} else {

@@ -64,6 +64,9 @@ func (r *run) rows(windows []member) Rows {
 			Events: q.Events, TokenEvents: q.TokenEvents, Status: f.status, DatasetRow: f.row, Attempts: f.attempts,
 			ConnReused: f.reused, Flags: f.flags,
 		}
+		if r.untimed() {
+			row.ReleasedS, row.EndS = nil, nil
+		}
 		if q.Session {
 			row.Session, row.Turn = f.session, &f.turn
 		}

@@ -145,6 +145,10 @@ func (r *run) table(w window.Interval, o Options) Window {
 		out.Metrics[d.key] = s
 		out.MetricOrder = append(out.MetricOrder, d.key)
 	}
+	if r.untimed() {
+		out.Warnings = append(out.Warnings, "no rates and no requests in flight: "+notTimed)
+		return out
+	}
 	r.system(w, &out, o)
 	out.System.OutputTokensSource = outSrc
 	r.sufficiency(w, &out, o)

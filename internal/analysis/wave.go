@@ -24,7 +24,7 @@ type Wave struct {
 // wave is nil where there is no cap, no streamed answer, or nothing but the wave.
 func (r *run) wave() *Wave {
 	c := r.spec.Load.Concurrency
-	if c <= 1 {
+	if c <= 1 || r.untimed() {
 		return nil
 	}
 	firsts := map[int]bool{}

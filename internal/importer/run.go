@@ -99,8 +99,8 @@ func (r *Run) Write(w *tape.Writer, requests []*tape.Request) (*Summary, error) 
 	return s, w.Write(foot)
 }
 
-// Message is a text of others as it may stand on a tape: one line, bounded, what
-// looks like a secret masked.
+// Message is a text of others as it may stand on a tape: one line without control
+// characters, bounded. (What was a secret there, nobody can know here.)
 func Message(s string) string {
 	var none *secret.Set
 	return none.Line(s, 400)

@@ -330,7 +330,7 @@ func (c *console) load() {
 	if l.RateAsked != nil {
 		c.fact("send lag", fmt.Sprintf("p99 %s · max %s · %s %s more than 1 ms after due", measure(l.SendLagP99MS, "ms"), measure(l.SendLagMaxMS, "ms"), count(l.Late), plural(l.Late, "row")))
 	}
-	c.fact("in flight", fmt.Sprintf("mean %s · peak %s", value(l.ConcurrencyMean), count(l.ConcurrencyPeak)))
+	c.fact("in flight", fmt.Sprintf("mean %s · peak %s", value(l.ConcurrencyMean), peak(l)))
 	c.fact("connections", fmt.Sprintf("%s new · %s reused", count(l.NewConnections), count(l.ReusedConnections)))
 	c.fact("client", fmt.Sprintf("CPU mean %s, peak %s · scheduling p99 %s · GC pauses %s in all · recorder queue peak %s",
 		measure(l.CPUMean, "cores"), measure(l.CPUPeak, "cores"), measure(l.SchedP99MS, "ms"), measure(l.GCPauseMS, "ms"), count(l.QueuePeak)))

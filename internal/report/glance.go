@@ -167,6 +167,9 @@ func (c *console) serviceRows(ws []*analysis.Window) []sideRow {
 		}
 	}
 	add("concurrency / peak", func(w *analysis.Window) beside {
+		if w.System.DurationS == nil {
+			return beside{value(nil), ""}
+		}
 		return beside{value(w.System.ConcurrencyMean), join(" ", "/ "+count(w.System.ConcurrencyPeak), parens(brief(w.System.CI["concurrency_mean"])))}
 	})
 	rate("duration, s", "duration_s", func(w *analysis.Window) *float64 { return w.System.DurationS })

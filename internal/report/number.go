@@ -63,6 +63,14 @@ func value(p *float64) string {
 	return num(*p)
 }
 
+// peak is the most requests in flight; without any, none was observed.
+func peak(l analysis.Load) string {
+	if l.ConcurrencyPeak == 0 {
+		return value(nil)
+	}
+	return count(l.ConcurrencyPeak)
+}
+
 // cell is value for a narrow column.
 func cell(p *float64) string {
 	if p == nil {

@@ -160,7 +160,7 @@ func (c *console) loadLine() string {
 	} else if a != nil || b != nil {
 		parts = append(parts, fmt.Sprintf("pacer lag p50 %s, p99 %s", value(a), measure(b, "ms")))
 	}
-	parts = append(parts, fmt.Sprintf("in flight mean %s, peak %s", value(l.ConcurrencyMean), count(l.ConcurrencyPeak)))
+	parts = append(parts, fmt.Sprintf("in flight mean %s, peak %s", value(l.ConcurrencyMean), peak(l)))
 	if l.CPUMean != nil {
 		parts = append(parts, "client CPU "+num(*l.CPUMean)+" cores")
 	}

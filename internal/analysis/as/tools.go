@@ -45,6 +45,9 @@ func Make(tool string, r *Run) (*Table, error) {
 			// Zeros that look measured would come of it.
 			return nil, fmt.Errorf("%s: the tape was imported from %s, which does not record what events carried; of the tools only %s can be shown", tool, r.Imported, r.Imported)
 		}
+		if r.Untimed {
+			return nil, fmt.Errorf("%s: the tape was imported from %s, which did not record when requests were sent, and every tool's tables hold rates", tool, r.Imported)
+		}
 		table, err := t.make(r)
 		if err == nil && r.gaps.runs > 1 {
 			table.caveat(true, r.gaps.caveat())
