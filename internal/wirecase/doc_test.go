@@ -140,20 +140,25 @@ func proofs(t *testing.T) (out []proof) {
 // all of them pass.
 func runProofs(t *testing.T, list []proof) {
 	t.Helper()
-	byPkg := map[string][]string{}
+	byPkg := map[string][]string{} // by package and, where scripts are subtests, their test
 	for _, p := range list {
 		if p.pkg == "./internal/wirecase" { // those run now
 			continue
 		}
-		if name := p.name; !slices.Contains(byPkg[p.pkg], name) {
-			byPkg[p.pkg] = append(byPkg[p.pkg], name)
+		key := p.pkg
+		if test, _, ok := strings.Cut(p.name, "/"); ok {
+			key += " " + test
+		}
+		if name := p.name; !slices.Contains(byPkg[key], name) {
+			byPkg[key] = append(byPkg[key], name)
 		}
 	}
-	for _, pkg := range slices.Sorted(maps.Keys(byPkg)) {
-		pattern := "^(" + strings.Join(byPkg[pkg], "|") + ")$"
-		if test, sub, ok := strings.Cut(byPkg[pkg][0], "/"); ok { // scripts
+	for _, key := range slices.Sorted(maps.Keys(byPkg)) {
+		pkg, _, _ := strings.Cut(key, " ")
+		pattern := "^(" + strings.Join(byPkg[key], "|") + ")$"
+		if test, sub, ok := strings.Cut(byPkg[key][0], "/"); ok { // scripts
 			pattern = "^" + test + "$/^(" + sub
-			for _, name := range byPkg[pkg][1:] {
+			for _, name := range byPkg[key][1:] {
 				pattern += "|" + strings.TrimPrefix(name, test+"/")
 			}
 			pattern += ")$"
@@ -164,7 +169,7 @@ func runProofs(t *testing.T, list []proof) {
 		if err != nil {
 			t.Errorf("%s: %v\n%s", pkg, err, out)
 		}
-		for _, name := range byPkg[pkg] {
+		for _, name := range byPkg[key] {
 			if !strings.Contains(string(out), "--- PASS: "+name+" (") {
 				t.Errorf("%s %s did not pass:\n%s", pkg, name, clip(string(out)))
 			}
