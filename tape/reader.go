@@ -43,6 +43,10 @@ func (f *Fault) String() string {
 	return fmt.Sprintf("line %d (byte %d): %s", f.Line, f.Offset, f.Why)
 }
 
+// ErrNotTape says that a file is another than a tape; the message of the error that
+// wraps it shows how it begins.
+var ErrNotTape = errors.New("not a tape")
+
 // Reader reads a tape as a stream; its memory is bounded by the longest line.
 // It is not safe for concurrent use.
 type Reader struct {
@@ -393,7 +397,7 @@ func (r *Reader) unreadable(line []byte, size int, err error) {
 }
 
 func (r *Reader) notATape(line []byte) error {
-	return r.errorf("not a tape: its first line is no %s header: %s", Schema, begins(line))
+	return r.errorf("%w: its first line is no %s header: %s", ErrNotTape, Schema, begins(line))
 }
 
 func (r *Reader) errorf(format string, args ...any) error {

@@ -65,7 +65,7 @@ is worse; better, same and undecided are 0.`,
 		}
 		c, err := compare.Compare(sides, o)
 		if err != nil {
-			return usageError(err.Error())
+			return tapeError(err)
 		}
 		ro := report.Options{Width: 80}
 		if out == "" {

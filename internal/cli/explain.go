@@ -91,7 +91,7 @@ func explain(args []string, o analysis.Options, power string) (*analysis.Explana
 		return nil, usageError(err.Error())
 	}
 	if e, err = analysis.ExplainFile(path, args[0], o); err != nil {
-		return nil, usageError(err.Error())
+		return nil, tapeError(err)
 	}
 	return e, nil
 }

@@ -46,7 +46,7 @@ func (a *app) loadRun(path string) (*as.Run, error) {
 	defer f.Close()
 	run, err := as.Load(f)
 	if err != nil {
-		return nil, usageError(err.Error())
+		return nil, tapeError(err)
 	}
 	if !run.End.OK {
 		fmt.Fprintln(a.stderr, "tokentape: the tape has no footer: the run did not end in order, and the export holds what was recorded. tokentape report says more.")

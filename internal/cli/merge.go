@@ -48,16 +48,20 @@ refused, and every difference is listed. The order of the arguments changes noth
 			out = (&runDir{out}).file(tapeName(true))
 		}
 		var h *tape.Header
+		var refused error
 		err := writeNew(out, func(f *os.File) (err error) {
 			w := tape.NewWriter(f, true)
 			o := tape.MergeOptions{Tool: tape.Tool{Version: versionNumber, Go: runtime.Version(), VCS: vcs()}, Force: force}
-			if h, err = tape.Merge(w, paths, o); err != nil {
-				return err
+			if h, refused = tape.Merge(w, paths, o); refused != nil {
+				return refused
 			}
 			return w.Close()
 		})
+		if refused != nil {
+			return mergeError(refused)
+		}
 		if err != nil {
-			return mergeError(err)
+			return usageError(err.Error())
 		}
 		a.merged(out, h)
 		return nil
@@ -69,7 +73,7 @@ refused, and every difference is listed. The order of the arguments changes noth
 func mergeError(err error) error {
 	var u *tape.UnlikeError
 	if !errors.As(err, &u) {
-		return usageError(err.Error())
+		return tapeError(err)
 	}
 	hints := make([]string, 0, len(u.Differences)+1)
 	for _, d := range u.Differences {

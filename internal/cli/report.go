@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"tokentape/internal/analysis"
 	"tokentape/internal/analysis/window"
 	"tokentape/internal/report"
+	"tokentape/tape"
 )
 
 func (a *app) reportCommand() *cobra.Command {
@@ -85,7 +87,7 @@ itself. The numbers are the same, byte for byte, on any machine.`,
 		}
 		res, err := analyse(path, analysis.Options{Windows: windows, As: as, Expect: expect}, power)
 		if err != nil {
-			return usageError(err.Error())
+			return tapeError(err)
 		}
 		switch {
 		case format == formatAISBench:
@@ -151,6 +153,14 @@ func (a *app) put(view []byte, out string) error {
 		return usageError(err.Error(), "the report went to standard output instead; another place: --out FILE")
 	}
 	return nil
+}
+
+// tapeError ends a command whose tape cannot be read.
+func tapeError(err error) error {
+	if errors.Is(err, tape.ErrNotTape) {
+		return usageError(err.Error(), "a run's tape is "+tapeName(true)+" in its folder; results of AISBench become one with tokentape import aisbench-result")
+	}
+	return usageError(err.Error())
 }
 
 // findTape accepts a run's folder or the tape itself.

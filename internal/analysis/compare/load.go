@@ -128,8 +128,11 @@ func factsOf(h *tape.Header, caps []*tape.Capabilities) map[string]string {
 		return out
 	}
 	c := *h
-	c.Run, c.Notes, c.Anchor.Wall, c.Anchor.Machine = "", nil, "", 0
+	c.Run, c.Notes, c.Anchor.Wall, c.Anchor.Machine, c.Merged = "", nil, "", 0, nil
 	flattenJSON(out, "", c)
+	if h.Merged != nil { // what its parts say the header says for all of them
+		out["merged.parts"] = fmt.Sprint(len(h.Merged.Parts))
+	}
 	for _, path := range []string{"type", "run", "name", "anchor.wall", "anchor.machine_ns"} {
 		delete(out, path)
 	}

@@ -96,7 +96,7 @@ func ChooseOver(kind string, reqs []metric.Request, groups []Group) Interval {
 		return Choose(kind, reqs, groups[0].Load)
 	}
 	out := Interval{Kind: kind, From: math.MaxInt64, To: math.MinInt64, CohortTo: math.MinInt64}
-	var whys, none []string
+	var whys, none []reason
 	for k, g := range groups {
 		own := reqs[g.From:g.To]
 		w := Choose(kind, own, g.Load)
@@ -104,7 +104,7 @@ func ChooseOver(kind string, reqs []metric.Request, groups []Group) Interval {
 			w.begin(own)
 		}
 		if !w.OK {
-			none = append(none, fmt.Sprintf("[%d] %s", k+1, w.Why))
+			none = append(none, reason{k + 1, w.Why})
 			out.leaveMore(part{released(own), "of runs without such a window"})
 			continue
 		}
@@ -115,7 +115,7 @@ func ChooseOver(kind string, reqs []metric.Request, groups []Group) Interval {
 			out.Cohort = append(out.Cohort, g.From+i)
 		}
 		out.leaveMore(w.left...)
-		whys = append(whys, fmt.Sprintf("[%d] %s", k+1, w.Why))
+		whys = append(whys, reason{k + 1, w.Why})
 	}
 	if !out.OK {
 		return Interval{Kind: kind, Why: few(none)}
@@ -166,11 +166,28 @@ func released(reqs []metric.Request) int {
 	return n
 }
 
-// few joins texts, the first three of many.
-func few(texts []string) string {
+// reason is why a group, counted from 1, has its window or has none.
+type reason struct {
+	group int
+	why   string
+}
+
+// few joins reasons: one where all are alike, else the first three.
+func few(all []reason) string {
 	const most = 3
-	if n := len(texts) - most; n > 0 {
-		return strings.Join(texts[:most], "; ") + fmt.Sprintf("; and %d more alike", n)
+	alike := true
+	var texts []string
+	for i, r := range all {
+		alike = alike && r.why == all[0].why
+		if i < most {
+			texts = append(texts, fmt.Sprintf("[%d] %s", r.group, r.why))
+		}
+	}
+	if n := len(all) - most; n > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", n))
+	}
+	if alike && len(all) > 1 {
+		return "in each " + all[0].why
 	}
 	return strings.Join(texts, "; ")
 }
