@@ -43,5 +43,6 @@ func ShareShift(a, n, b, m int64, level float64) (shift, lo, hi float64) {
 	pa, la, ha := wilson(a, n)
 	pb, lb, hb := wilson(b, m)
 	shift = pb - pa
-	return shift, shift - math.Hypot(pb-lb, ha-pa), shift + math.Hypot(hb-pb, pa-la)
+	// Rounding may take either end by one bit beyond what a shift can be.
+	return shift, max(-1, shift-math.Hypot(pb-lb, ha-pa)), min(1, shift+math.Hypot(hb-pb, pa-la))
 }

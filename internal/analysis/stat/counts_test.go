@@ -43,3 +43,17 @@ func TestShareShift(t *testing.T) {
 	near(t, "lower", lo, 0.0524, 5e-5)
 	near(t, "upper", hi, 0.3339, 5e-5)
 }
+
+// TestShareShiftStaysWithin: rounding took the lower end of some of these to
+// −1.0000000000000002, the upper one to its mirror.
+func TestShareShiftStaysWithin(t *testing.T) {
+	for n := int64(1); n <= 60; n++ {
+		for m := int64(1); m <= 60; m++ {
+			for _, ends := range [][2]int64{{n, 0}, {0, m}} {
+				if shift, lo, hi := ShareShift(ends[0], n, ends[1], m, 0.95); !(-1 <= lo && lo <= shift && shift <= hi && hi <= 1) {
+					t.Fatalf("%d of %d and %d of %d: %v in %v … %v", ends[0], n, ends[1], m, shift, lo, hi)
+				}
+			}
+		}
+	}
+}
