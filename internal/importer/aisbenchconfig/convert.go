@@ -44,6 +44,9 @@ type Job struct {
 	Model, Dataset string // their abbr in the config
 	YAML           []byte
 	Files          []File
+	// Values are those of Result.Variables that the config holds in clear text, for a
+	// run in this very process. They are secrets, and never written.
+	Values map[string]string
 }
 
 // Result is what a config came to.
@@ -69,6 +72,7 @@ func Import(path string, o Options) (*Result, error) {
 	for _, w := range config.Writes {
 		c.warn(w.At, w.Name, "is set in the environment of AISBench's own process, and has no meaning here")
 	}
+	c.proxies()
 	models, datasets := c.entries("models"), c.entries("datasets")
 	sum := c.summarizer()
 	c.topLevel()
@@ -205,6 +209,7 @@ type job struct {
 	sheet sheet
 	files []File
 	vars  []string
+	clear map[string]string // Job.Values
 }
 
 func (j *job) finish(res *Result, name string, m *model, rows *rowsOf) {
@@ -219,11 +224,24 @@ func (j *job) finish(res *Result, name string, m *model, rows *rowsOf) {
 		j.files[i].Name = name + "." + was
 		j.sheet.set("workload.dataset.path", j.files[i].Name, rows.note)
 	}
-	out.YAML, out.Files = j.sheet.text(head), j.files
+	out.YAML, out.Files, out.Values = j.sheet.text(head), j.files, j.clear
 	res.Jobs = append(res.Jobs, out)
 	for _, v := range j.vars {
 		if !slices.Contains(res.Variables, v) {
 			res.Variables = append(res.Variables, v)
+		}
+	}
+}
+
+// proxies warns of what AISBench takes from the environment without being asked.
+func (c *converter) proxies() {
+	if c.o.Env == nil {
+		return
+	}
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"} {
+		if v, ok := c.o.Env(name); ok && v != "" {
+			c.warn(pyconf.Pos{File: c.path}, name, "is set, and AISBench sends through it without a word; here no proxy is used: target.proxy: environment uses it")
+			return
 		}
 	}
 }

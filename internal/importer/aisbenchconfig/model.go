@@ -250,6 +250,7 @@ func (j *job) withoutPassword(url string, d *pyconf.Dict, f pyconf.Field) any {
 		return head + "://" + rest[at+1:]
 	}
 	name := j.variable("AISBENCH_USERINFO")
+	j.hold(name, rest[:at])
 	j.c.warn(f.At, "url", "holds a user and a password, which are not written down: export %s=USER:PASSWORD", name)
 	return raw(`"` + head + "://${" + name + "}" + strings.Trim(quoted(rest[at:]), `"`) + `"`)
 }
@@ -260,6 +261,14 @@ func (j *job) variable(name string) string {
 		j.vars = append(j.vars, name)
 	}
 	return name
+}
+
+// hold keeps a value of clear text in memory.
+func (j *job) hold(name, value string) {
+	if j.clear == nil {
+		j.clear = map[string]string{}
+	}
+	j.clear[name] = value
 }
 
 func (j *job) served(r *record, m *model) {
@@ -312,12 +321,13 @@ func (j *job) key(r *record, m *model) {
 		return
 	case name == "":
 		name = j.variable("AISBENCH_API_KEY")
+		j.hold(name, value)
 		c.warn(f.At, "api_key", "stands there in clear text, and AISBench writes it into its outputs; it is not written down here: export %s=…", name)
 		j.sheet.set("target.api_key", raw("${"+name+"}"), c.from(f))
 	case !set && value == "":
 		j.sheet.set("target.api_key", raw("${"+name+":-}"), c.from(f))
 	case !set:
-		j.variable(name)
+		j.hold(j.variable(name), value)
 		c.warn(f.At, "api_key", "has a default in clear text, which is not written down here: export %s=…", name)
 		j.sheet.set("target.api_key", raw("${"+name+"}"), c.from(f))
 	default:
