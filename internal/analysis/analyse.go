@@ -1,10 +1,12 @@
 package analysis
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 
 	"tokentape/internal/analysis/as"
 	"tokentape/internal/analysis/window"
@@ -36,6 +38,10 @@ type Options struct {
 	Expect []string
 	// Power is the power series of the devices, nil: none.
 	Power *Power
+	// Over is JSON that is laid over the tape's spec, for settings that were given
+	// when it was read; Given names them, and stands among the notes.
+	Over  json.RawMessage
+	Given []string
 
 	// Limits of memory, less in tests; 0: keptBytes, exactGaps.
 	kept, exact int64
@@ -135,6 +141,9 @@ func analyse(src Source, o Options) (*run, *Results, Options, error) {
 
 	res := &Results{Schema: Schema, TapeSHA256: r.sha256}
 	r.about(res)
+	if len(o.Given) > 0 {
+		res.Notes = append(slices.Clip(res.Notes), "given when the tape was read (--set), and not part of it: "+strings.Join(o.Given, "; "))
+	}
 	res.Counts = r.counts()
 	res.Load = r.load()
 	res.Remotes = r.remotes()

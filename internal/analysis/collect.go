@@ -128,6 +128,11 @@ func collect(src Source, o Options) (*run, error) {
 					return nil, fmt.Errorf("the spec in the tape's header cannot be read: %w", err)
 				}
 			}
+			if len(o.Over) > 0 {
+				if err := json.Unmarshal(o.Over, &r.spec); err != nil {
+					return nil, fmt.Errorf("the settings over the tape's spec cannot be read: %w", err)
+				}
+			}
 		case *tape.Capabilities:
 			r.caps = append(r.caps, rec)
 		case *tape.Request:

@@ -318,6 +318,10 @@ func (d *decoder) set(set Set) {
 			delete(d.from, p)
 		}
 	}
+	if strings.TrimSpace(set.Value) == "none" && canBeNone(path) {
+		d.none(at, path, v)
+		return
+	}
 	saved := d.origin
 	d.origin = &at
 	defer func() { d.origin = saved }()
