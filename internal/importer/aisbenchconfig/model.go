@@ -214,7 +214,7 @@ func (j *job) url(r *record, m *model) {
 	ip, err := netip.ParseAddr(bare)
 	if err != nil && host != "localhost" {
 		if strings.ContainsAny(host, "/:@ ") {
-			c.refuse(hf.At, "a URL goes into url", "host_ip %q is no host", host)
+			c.refuse(hf.At, "a URL goes into url, a port into host_port", "host_ip is neither an address nor a name")
 			return
 		}
 		c.warn(hf.At, "host_ip", "%s is a name, which AISBench refuses; here it is looked up", host)
@@ -240,8 +240,7 @@ func (j *job) url(r *record, m *model) {
 // withoutPassword takes user and password out of a URL.
 func (j *job) withoutPassword(url string, d *pyconf.Dict, f pyconf.Field) any {
 	head, rest, _ := strings.Cut(url, "://")
-	authority, _, _ := strings.Cut(rest, "/")
-	at := strings.LastIndexByte(authority, '@')
+	at := strings.LastIndexByte(rest, '@') // a password may hold a slash
 	if at < 0 {
 		return url
 	}

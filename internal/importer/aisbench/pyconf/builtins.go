@@ -170,7 +170,11 @@ func (s *state) universe(name string) function {
 				args[i] = starlark.String(strings.ReplaceAll(strings.TrimSpace(string(str)), "_", ""))
 			}
 		}
-		return starlark.Call(th, starlark.Universe[name], args, kwargs)
+		v, err := starlark.Call(th, starlark.Universe[name], args, kwargs)
+		if err != nil && name == "float" && len(args) == 1 && args[0].Type() == "string" {
+			err = &hinted{"float: the text is not a number", "give it another value, with --env NAME=VALUE where it comes from the environment"}
+		}
+		return v, err
 	}
 }
 

@@ -256,8 +256,27 @@ func (s *state) limit() uint64 {
 	return s.o.Steps
 }
 
-// failure says of an error of Starlark where it is in the Python file.
+// failure says of an error of Starlark where it is in the Python file, without the
+// values of variables that hold secrets.
 func (s *state) failure(err error, path string) *Error {
+	e := s.located(err, path)
+	for _, r := range s.reads {
+		if r.set && len(r.value) > 3 && secretName(r.name) {
+			e.Message = strings.ReplaceAll(e.Message, r.value, "***")
+			e.Hint = strings.ReplaceAll(e.Hint, r.value, "***")
+		}
+	}
+	return e
+}
+
+// secretName reports whether a variable of this name holds a secret.
+func secretName(name string) bool {
+	upper := strings.ToUpper(name)
+	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASS", "AUTH", "CREDENTIAL"}, func(w string) bool { return strings.Contains(upper, w) })
+}
+
+// located is the error with its place.
+func (s *state) located(err error, path string) *Error {
 	var syn syntax.Error
 	var res resolve.ErrorList
 	var ev *starlark.EvalError
