@@ -62,15 +62,21 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		// What cobra itself refuses: unknown verb, unknown flag, wrong count.
 		e = &exitError{code: exitUsage, msg: err.Error(), hints: []string{"see tokentape --help"}}
 	}
-	if !e.quiet {
-		fmt.Fprintf(stderr, "tokentape: %s\n", e.msg)
-		for _, h := range e.hints {
-			if h != "" {
-				fmt.Fprintf(stderr, "  → %s\n", h)
-			}
+	a.say(e)
+	return e.code
+}
+
+// say prints why a command ends, and what mends it.
+func (a *app) say(e *exitError) {
+	if e.quiet {
+		return
+	}
+	fmt.Fprintf(a.stderr, "tokentape: %s\n", e.msg)
+	for _, h := range e.hints {
+		if h != "" {
+			fmt.Fprintf(a.stderr, "  → %s\n", h)
 		}
 	}
-	return e.code
 }
 
 func (a *app) rootCommand() *cobra.Command {
@@ -92,7 +98,7 @@ Every table, now or later, here or elsewhere, is read off that tape.
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError(err.Error(), "see "+c.CommandPath()+" --help")
 	})
-	root.AddCommand(a.demoCommand(), a.runCommand(), a.reportCommand(), a.explainCommand(), a.importCommand(), a.compareCommand(), a.mergeCommand(), a.planCommand(), a.specCommand(), a.datasetCommand(), a.simCommand())
+	root.AddCommand(a.demoCommand(), a.runCommand(), a.reportCommand(), a.explainCommand(), a.importCommand(), a.aisbenchCommand(), a.compareCommand(), a.mergeCommand(), a.planCommand(), a.specCommand(), a.datasetCommand(), a.simCommand())
 	return root
 }
 

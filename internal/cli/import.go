@@ -102,5 +102,7 @@ func (a *app) imported(out string, s *aisbench.Summary) {
 	if s.Uncounted > 0 {
 		say("  %d ok requests lack a token count of the server, and AISBench's own tokenizer is not at hand", s.Uncounted)
 	}
-	say("→ tokentape report %s --as aisbench", out)
+	if out != "" {
+		say("→ tokentape report %s --as aisbench", out)
+	}
 }

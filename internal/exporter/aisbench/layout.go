@@ -21,6 +21,9 @@ type Layout struct {
 	// messages. Nil where the dataset is not at hand: prompts are never on a tape,
 	// and are written as empty texts.
 	Input func(seq int64) (json.RawMessage, error)
+	// Stage is that of the tables NAME.csv and NAME.json: Total, also when it is
+	// empty, or Stable.
+	Stage string
 	// Path is the tokenizer folder for the config, as AISBench's model has one.
 	Path string
 }
@@ -65,12 +68,18 @@ func (l *Layout) Write(r *as.Run, again as.Source) error {
 	if err != nil {
 		return &NoTable{err}
 	}
-	_, err = l.Tables(t, "total")
+	if l.Stage == "" {
+		l.Stage = Total
+	}
+	if _, _, err := stage(t, l.Stage); err != nil {
+		return &NoTable{err}
+	}
+	_, err = l.Tables(t, l.Stage)
 	return err
 }
 
-// NoTable says why AISBench makes no table of a run, such as that all requests
-// failed.
+// NoTable says why AISBench makes no table of a run: that all requests failed, or
+// that there is no stable stage.
 type NoTable struct{ err error }
 
 func (e *NoTable) Error() string { return e.err.Error() }
