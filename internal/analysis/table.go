@@ -161,11 +161,11 @@ func (r *run) table(w window.Interval, o Options) Window {
 func (r *run) remark(key string, s *Summary, cohort []int, src sources) {
 	if s.N == 0 && len(cohort) > 0 {
 		def, _ := catalog.Find(key, catalog.KindMetric)
-		why := def.Absent
+		why := "absent: " + def.Absent
 		if streams := key == itlKey || strings.Contains(def.Enters, "streamed"); streams && !r.any(cohort, func(q *metric.Request) bool { return q.Streamed }) {
 			why = "no answer was streamed"
 		}
-		s.Warnings = append(s.Warnings, "no request of the window has one: "+why)
+		s.Warnings = append(s.Warnings, "no request of the window has one ("+why+")")
 	}
 	usesOut := key == "tpot_ms" || key == "output_tokens" || key == "tokens_per_event" || key == "output_tokens_per_s" || key == "decode_tokens_per_s"
 	usesIn := key == "input_tokens" || key == "prefill_tokens_per_s" || key == "cached_tokens" || key == "prefill_uncached_tokens_per_s"
