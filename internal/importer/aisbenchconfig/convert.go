@@ -24,6 +24,8 @@ type Options struct {
 	NumPrompts int64
 	// Warmups is AISBench's --num-warmups, whose default there is 1.
 	Warmups int64
+	// Pressure is AISBench's --pressure-time in seconds; 0: no --pressure.
+	Pressure int64
 	// Count says how many requests (or conversations) the rows of a workload make;
 	// nil: nobody can.
 	Count func(w spec.Workload) (int64, error)

@@ -41,6 +41,10 @@ func (j *job) load(m *model, rows *rowsOf) {
 		s.set("workload.dataset.path", "rows.jsonl", rows.note)
 		rows.have = rows.n + warm
 	}
+	if c.o.Pressure > 0 {
+		j.pressure(m, rows, m.rate, warm)
+		return
+	}
 	n := rows.n
 	if n > 0 && m.copies > 1 {
 		n *= m.copies

@@ -337,6 +337,8 @@ func explain(msg string) (string, string) {
 		return fmt.Sprintf("the name %s is not known", strings.TrimPrefix(name, hookPrefix)), "assign it or import it above; not every function of Python is known here"
 	case strings.Contains(msg, "does not associate with"):
 		return "comparisons in a row are not evaluated here", "write a < b and b < c"
+	case strings.HasPrefix(msg, "got ") && strings.Contains(msg, ", want "):
+		return msg, "a comma, a bracket or a colon may be missing before it"
 	case strings.Contains(msg, "called recursively"):
 		return msg, "write a loop"
 	case strings.Contains(msg, hookPrefix):

@@ -151,10 +151,10 @@ func TestRefusals(t *testing.T) {
 		{"x = (1]", "t.py:1:7: the bracket ] closes nothing that is open"},
 		{"x = 'abc\ny = 1", "t.py:1:5: the string is not closed on its line; close it, or use three quotes for a text of several lines"},
 		{"x = '''abc\n\n", "t.py:1:5: the string is not closed before the end of the file; close it"},
-		{"x = 1 +", "t.py:1:7: got newline, want primary expression"},
-		{"models = [\n    dict(\n        a=1\n        b=2,\n    )\n]", "t.py:4:9: got identifier, want ','"},
+		{"x = 1 +", "t.py:1:7: got newline, want primary expression; a comma, a bracket or a colon may be missing before it"},
+		{"models = [\n    dict(\n        a=1\n        b=2,\n    )\n]", "t.py:4:9: got identifier, want ','; a comma, a bracket or a colon may be missing before it"},
 		{"x = $", "t.py:1:5: the character '$' has no meaning here"},
-		{"if 1:\nx = 1", "t.py:2:1: got identifier, want indent"},
+		{"if 1:\nx = 1", "t.py:2:1: got identifier, want indent; a comma, a bracket or a colon may be missing before it"},
 		{"if 1:\n    x = 1\n  y = 2", "t.py:3:3: the indent of this line is that of no block around it"},
 		{"x = 1\ny = nope + x", "t.py:2:5: the name nope is not known; assign it or import it above; not every function of Python is known here"},
 		{"import os\nx = [\n os.environ['NOPE']]", "t.py:3:2: the environment variable NOPE is not set, and the config gives no default; --env NOPE=VALUE, or export it"},
@@ -337,18 +337,8 @@ func TestIncludes(t *testing.T) {
 
 // TestLarge: a config of 10 MB is read; one byte more is not.
 func TestLarge(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a config of 10 MB")
-	}
-	line := "    dict(question='what is the time of day in that town', n=%07d),\n"
-	var b strings.Builder
-	b.WriteString("x = [\n")
-	n := 0
-	for ; b.Len() < maxBytes-200; n++ {
-		fmt.Fprintf(&b, line, n)
-	}
-	b.WriteString("]\n")
-	r, err := Source("big.py", []byte(b.String()), options())
+	src, n := large(600)
+	r, err := Source("big.py", []byte(src), options())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -356,10 +346,33 @@ func TestLarge(t *testing.T) {
 	if got := f.Value.([]Value); len(got) != n || got[n-1].(*Dict).Fields[1].At.Line != n+1 {
 		t.Errorf("%d values of %d", len(got), n)
 	}
-	for b.Len() <= maxBytes {
-		b.WriteString("# filler\n")
-	}
-	if _, err := Source("big.py", []byte(b.String()), options()); err == nil || !strings.Contains(err.Error(), "larger than 10 MB") {
+	src += strings.Repeat("#", maxBytes+1-len(src))
+	if _, err := Source("big.py", []byte(src), options()); err == nil || !strings.Contains(err.Error(), "larger than 10 MB") {
 		t.Error(err)
 	}
+}
+
+// large is a config of nearly 10 MB, a list of n dicts with a text of so many
+// characters each.
+func large(chars int) (src string, n int) {
+	var b strings.Builder
+	b.WriteString("x = [\n")
+	text := strings.Repeat("q", chars)
+	for ; b.Len() < maxBytes-2*chars-200; n++ {
+		fmt.Fprintf(&b, "    dict(question='%s', n=%07d),\n", text, n)
+	}
+	b.WriteString("]\n")
+	return b.String(), n
+}
+
+// BenchmarkLarge reads 10 MB of small dicts, the worst that a config can be.
+func BenchmarkLarge(b *testing.B) {
+	src, n := large(30)
+	b.SetBytes(int64(len(src)))
+	for b.Loop() {
+		if _, err := Source("big.py", []byte(src), options()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(n), "dicts")
 }
