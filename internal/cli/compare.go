@@ -22,7 +22,8 @@ const exitWorse = 6
 
 func (a *app) compareCommand() *cobra.Command {
 	var o compare.Options
-	var format, out string
+	var format string
+	var out outFile
 	var tolerances []string
 	var full bool
 	cmd := &cobra.Command{
@@ -30,7 +31,8 @@ func (a *app) compareCommand() *cobra.Command {
 		Short: "Say whether runs are better or worse than others, and how sure that is",
 		Long: `compare holds every further side against the first. A side is the folder of a run,
 a tape, or a folder that holds several runs of one side (tokentape run --repeat K).
-A folder with a/ and b/ in it (run --repeat K --against …) is two sides by itself.
+A folder with a/ and b/ in it (run --repeat K --against …) is two sides by itself,
+and a folder of such folders, runs/NAME, means the newest of them.
 
 Five runs a side or more, taken in turns, are compared by an exact rank test. One
 run a side with the same plan is paired row by row, and the verdict then says that
@@ -50,8 +52,11 @@ is worse; better, same and undecided are 0.`,
 	cmd.Flags().BoolVar(&o.FitOnly, "fit-only", false, "leave runs out that are not fit for use")
 	cmd.Flags().StringVar(&format, "format", "console", "console, json, markdown")
 	cmd.Flags().BoolVar(&full, "full", false, "every metric on the console")
-	cmd.Flags().StringVar(&out, "out", "", "write to this file, which must not exist yet; default: print")
+	out.register(cmd, "write to this file, which must not exist yet; default: print")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if err := out.check(); err != nil {
+			return err
+		}
 		view, ok := compareViews[format]
 		if !ok {
 			return usageError(fmt.Sprintf("--format %s: unknown", format), "console, json or markdown")
@@ -59,7 +64,7 @@ is worse; better, same and undecided are 0.`,
 		if err := setTolerances(&o, tolerances); err != nil {
 			return err
 		}
-		sides, err := findSides(args)
+		sides, err := a.findSides(args)
 		if err != nil {
 			return err
 		}
@@ -68,7 +73,7 @@ is worse; better, same and undecided are 0.`,
 			return tapeError(err)
 		}
 		ro := report.Options{Width: 80}
-		if out == "" {
+		if out.path == "" {
 			ro = consoleOptions(a.stdout)
 		}
 		ro.Full = full
@@ -126,14 +131,18 @@ func setTolerances(o *compare.Options, texts []string) error {
 	return nil
 }
 
-// findSides makes sides of the arguments. One folder with a/ and b/ is both.
-func findSides(args []string) ([]compare.Input, error) {
+// findSides makes sides of the arguments. One folder with a/ and b/ is both, and
+// one folder of such folders means the newest of them.
+func (a *app) findSides(args []string) ([]compare.Input, error) {
 	if len(args) == 1 {
-		both := []string{filepath.Join(args[0], "a"), filepath.Join(args[0], "b")}
-		if !isDir(both[0]) || !isDir(both[1]) {
-			return nil, usageError(args[0]+" is one side, and there is no other to hold against it", "tokentape compare A B; one folder alone must hold a/ and b/, as tokentape run --repeat K --against … makes it")
+		both := args[0]
+		if !hasSides(both) {
+			if both = newestIn(args[0], hasSides); both == "" {
+				return nil, usageError(args[0]+" is one side, and there is no other to hold against it", "tokentape compare A B; one folder alone must hold a/ and b/, as tokentape run --repeat K --against … makes it")
+			}
+			a.sayNewest(both, args[0])
 		}
-		args = both
+		args = []string{filepath.Join(both, "a"), filepath.Join(both, "b")}
 	}
 	var sides []compare.Input
 	for _, arg := range args {
@@ -166,7 +175,7 @@ func findTapes(arg string) ([]string, error) {
 	if len(tapes) == 0 {
 		var usage *exitError
 		if errors.As(err, &usage) && isDir(filepath.Join(arg, "a")) {
-			return nil, usageError(arg+" holds two sides, a and b", "tokentape compare "+arg+" alone, or name one of them")
+			return nil, usageError(arg+" holds two sides, a and b", "tokentape compare "+arg+" alone, or name one of them; tokentape compare "+filepath.Dir(arg)+" means the newest in it")
 		}
 		return nil, err
 	}

@@ -16,28 +16,35 @@ import (
 
 func (a *app) explainCommand() *cobra.Command {
 	var win, format, power string
+	var sets []string
 	cmd := &cobra.Command{
 		Use:   "explain [NAME [RUN]]",
 		Short: "Say what a number means and, of a run, which requests made it",
 		Long: `explain alone lists every name. With a name it prints the definition: what is
 computed from which fields of the tape, who enters, who does not and why. With a
-run (its folder, or the tape itself) it prints the value, how it came to be and
+run (its folder, the tape, or a folder of runs: the newest) it prints the value, how it came to be and
 the requests behind it. Names are those of results.json and of expect: conditions.`,
 		Example: `  tokentape explain ttft_ms
   tokentape explain ttft_ms.p99 runs/first-run/2026-11-30T040000Z
   tokentape explain output_tokens_per_s runs/first-run/2026-11-30T040000Z --window whole
   tokentape explain counts.failed runs/first-run/2026-11-30T040000Z`,
-		Args: cobra.MaximumNArgs(2),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return nil
+			}
+			return oneRun("explain NAME", 1)(cmd, args)
+		},
 	}
 	cmd.Flags().StringVar(&win, "window", "", window.Usage+"; default: the first that exists of steady, stable, whole")
 	cmd.Flags().StringVar(&format, "format", "console", "console or json")
+	cmd.Flags().StringArrayVar(&sets, "set", nil, setHelp)
 	cmd.Flags().StringVar(&power, "power", "", "power series for energy per token: CSV of time,watts; default: power.csv beside the tape")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if format != "console" && format != "json" {
 			return usageError(fmt.Sprintf("--format %s: unknown", format), "console or json")
 		}
-		if len(args) < 2 && (win != "" || power != "") {
-			return usageError("--window and --power are of a run", "tokentape explain NAME RUN")
+		if len(args) < 2 && (win != "" || power != "" || len(sets) > 0) {
+			return usageError("--window, --power and --set are of a run", "tokentape explain NAME RUN")
 		}
 		o := analysis.Options{}
 		if win != "" {
@@ -54,7 +61,7 @@ the requests behind it. Names are those of results.json and of expect: condition
 			}
 			return a.printed(report.DefinitionsText(&b, analysis.Definitions(), view), &b)
 		}
-		e, err := explain(args, o, power)
+		e, err := a.explain(args, o, power, sets)
 		if err != nil {
 			return err
 		}
@@ -71,11 +78,11 @@ func (a *app) printed(err error, view *bytes.Buffer) error {
 	if err != nil {
 		return &exitError{code: exitInternal, msg: err.Error()}
 	}
-	return a.put(view.Bytes(), "")
+	return a.put(view.Bytes(), outFile{})
 }
 
 // explain answers for a name, or for a name and a run.
-func explain(args []string, o analysis.Options, power string) (*analysis.Explanation, error) {
+func (a *app) explain(args []string, o analysis.Options, power string, sets []string) (*analysis.Explanation, error) {
 	e, err := analysis.Explain(args[0])
 	if err != nil {
 		return nil, unknownName(err)
@@ -83,8 +90,11 @@ func explain(args []string, o analysis.Options, power string) (*analysis.Explana
 	if len(args) == 1 {
 		return e, nil
 	}
-	path, err := findTape(args[1])
+	path, err := a.findRun(args[1])
 	if err != nil {
+		return nil, err
+	}
+	if err := after(path, sets, power, &o); err != nil {
 		return nil, err
 	}
 	if o.Power, err = powerOf(path, power); err != nil {

@@ -24,7 +24,7 @@ var exports = map[string]func(w io.Writer, r *as.Run, detailed bool) error{
 
 // export writes the tape in another tool's layout, with the lists of one value a
 // request when detailed.
-func (a *app) export(format, path, out string, detailed bool) error {
+func (a *app) export(format, path string, out outFile, detailed bool) error {
 	run, err := a.loadRun(path)
 	if err != nil {
 		return err

@@ -201,7 +201,7 @@ func (a *app) repeatOne(ctx context.Context, args []string, f *specFlags, o runO
 // code of its own: those of the runs stand for whether the numbers can be used, and
 // tokentape compare says 6 about the same folder.
 func (a *app) repeatCompare(dir string, asJSON bool) error {
-	sides, err := findSides([]string{dir})
+	sides, err := a.findSides([]string{dir})
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (a *app) repeatCompare(dir string, asJSON bool) error {
 	if err := view(&b, c, o); err != nil {
 		return &exitError{code: exitInternal, msg: err.Error()}
 	}
-	return a.put(b.Bytes(), "")
+	return a.put(b.Bytes(), outFile{})
 }
 
 // codeOrder is docs/exit-codes.md's.

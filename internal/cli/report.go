@@ -18,20 +18,26 @@ import (
 
 func (a *app) reportCommand() *cobra.Command {
 	var windows, as []string
-	var format, out string
+	var format string
+	var out outFile
 	var check, full, schema bool
-	var expect []string
+	var expect, sets []string
 	var power string
 	cmd := &cobra.Command{
 		Use:   "report RUN",
 		Short: "Read the tables off a tape again, without sending anything",
 		Long: `report recomputes a run from its tape alone. RUN is the run's folder or the tape
-itself. The numbers are the same, byte for byte, on any machine.`,
-		Example: `  tokentape report runs/first-run/2026-11-30T040000Z
+itself, or a folder of runs such as runs/NAME: the newest in it. The numbers are the
+same, byte for byte, on any machine.
+
+What is known only later (prices, devices, limits) is given by --set and --expect.`,
+		Example: `  tokentape report runs/first-run
+  tokentape report runs/first-run/2026-11-30T040000Z
   tokentape report runs/first-run/2026-11-30T040000Z --full
   tokentape report runs/first-run/2026-11-30T040000Z --window stable --format json
   tokentape report runs/first-run/2026-11-30T040000Z --window steady,seconds:10..60
   tokentape report runs/first-run/2026-11-30T040000Z --format markdown --out report.md
+  tokentape report runs/first-run/2026-11-30T040000Z --set devices=8 --set cost.per_device_hour=2.5
   tokentape report runs/first-run/2026-11-30T040000Z --as vllm,aisbench
   tokentape report runs/first-run/2026-11-30T040000Z --format vllm --full --out result.json
   tokentape report runs/first-run/2026-11-30T040000Z --format aisbench --out outputs/default`,
@@ -39,7 +45,7 @@ itself. The numbers are the same, byte for byte, on any machine.`,
 			if schema {
 				return cobra.NoArgs(cmd, args)
 			}
-			return cobra.ExactArgs(1)(cmd, args)
+			return oneRun("report", 0)(cmd, args)
 		},
 	}
 	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of results.json instead of a run")
@@ -47,11 +53,15 @@ itself. The numbers are the same, byte for byte, on any machine.`,
 	cmd.Flags().StringVar(&format, "format", "console", "console, markdown, json, csv (statistics), requests (csv, one line a request); vllm, sglang: the result file of that tool's client; aisbench: its work folder below --out")
 	cmd.Flags().StringSliceVar(&as, "as", nil, "show the tape under other tools' definitions too: "+strings.Join(analysis.AsTools(), ", "))
 	cmd.Flags().BoolVar(&full, "full", false, "every table, interval and warning (console, markdown), as in report.txt; the lists of one value a request (vllm, sglang)")
-	cmd.Flags().StringVar(&out, "out", "", "write to this file, which must not exist yet (aisbench: into this folder); default: print")
+	out.register(cmd, "write to this file, which must not exist yet (aisbench: into this folder); default: print")
 	cmd.Flags().BoolVar(&check, "check", false, "exit as the run did")
 	cmd.Flags().StringArrayVar(&expect, "expect", nil, "a condition beside those of the spec, such as 'steady.ttft_ms.p95 < 2000' or 'finish == length'; several times for several; one that misses exits 7")
+	cmd.Flags().StringArrayVar(&sets, "set", nil, setHelp)
 	cmd.Flags().StringVar(&power, "power", "", "power series for energy per token: CSV of time,watts; default: power.csv beside the tape")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := out.check(); err != nil {
+			return err
+		}
 		if schema {
 			return a.put(report.Schema(), out)
 		}
@@ -61,8 +71,14 @@ itself. The numbers are the same, byte for byte, on any machine.`,
 		if !ok && !exported {
 			return usageError(fmt.Sprintf("--format %s: unknown", format), "console, markdown, json, csv, requests, vllm, sglang or aisbench")
 		}
-		if format == formatAISBench && out == "" {
+		if format == formatAISBench && out.path == "" {
 			return usageError("--format aisbench: a folder with many files, which cannot be printed", "--out DIR, AISBench's --work-dir: DIR/TIME/ is made in it")
+		}
+		if format == formatAISBench && out.force {
+			return usageError("--force: of a folder nothing is written over", "leave --force out")
+		}
+		if exported && len(sets) > 0 {
+			return usageError("--format "+format+": the file of another tool, which knows nothing of --set", "leave --set out")
 		}
 		if exported && (len(windows) > 0 || len(as) > 0) {
 			return usageError("--format "+format+": the file of another tool, which knows neither windows nor other tools", "leave --window and --as out")
@@ -81,17 +97,21 @@ itself. The numbers are the same, byte for byte, on any machine.`,
 		if err := checkConditions(expect); err != nil {
 			return err
 		}
-		path, err := findTape(args[0])
+		path, err := a.findRun(args[0])
 		if err != nil {
 			return err
 		}
-		res, err := analyse(path, analysis.Options{Windows: windows, As: as, Expect: expect}, power)
+		o := analysis.Options{Windows: windows, As: as, Expect: expect}
+		if err := after(path, sets, power, &o); err != nil {
+			return err
+		}
+		res, err := analyse(path, o, power)
 		if err != nil {
 			return tapeError(err)
 		}
 		switch {
 		case format == formatAISBench:
-			err = a.exportAISBench(path, out)
+			err = a.exportAISBench(path, out.path)
 		case exported:
 			err = a.export(format, path, out, full)
 		default:
@@ -121,10 +141,10 @@ var views = map[string]viewFunc{
 	"requests": func(w *bytes.Buffer, r *analysis.Results, _ report.Options) error { return report.RequestsCSV(w, r) },
 }
 
-// emit makes a view, and prints it or writes it to a new file.
-func (a *app) emit(view viewFunc, res *analysis.Results, out string, full bool) error {
+// emit makes a view, and prints it or writes it to a file.
+func (a *app) emit(view viewFunc, res *analysis.Results, out outFile, full bool) error {
 	o := report.Options{Width: 100}
-	if out == "" {
+	if out.path == "" {
 		o = consoleOptions(a.stdout)
 	}
 	o.Full = full
@@ -133,26 +153,6 @@ func (a *app) emit(view viewFunc, res *analysis.Results, out string, full bool) 
 		return &exitError{code: exitInternal, msg: err.Error()}
 	}
 	return a.put(b.Bytes(), out)
-}
-
-// put prints a view, or writes it to a new file.
-func (a *app) put(view []byte, out string) error {
-	if out == "" {
-		if _, err := a.stdout.Write(view); err != nil {
-			return &exitError{code: exitInternal, msg: "writing the report: " + err.Error()}
-		}
-		return nil
-	}
-	err := writeNew(out, func(f *os.File) error {
-		_, err := f.Write(view)
-		return err
-	})
-	if err != nil {
-		// The numbers are not lost for want of a place to put them.
-		a.stdout.Write(view)
-		return usageError(err.Error(), "the report went to standard output instead; another place: --out FILE")
-	}
-	return nil
 }
 
 // tapeError ends a command whose tape cannot be read.
@@ -185,6 +185,9 @@ func findTape(arg string) (string, error) {
 		msg := fmt.Sprintf("%s holds no tape (tape.jsonl.zst)", arg)
 		if inside, _ := filepath.Glob(filepath.Join(arg, "*", "tape.jsonl*")); len(inside) > 0 {
 			return "", usageError(msg, "did you mean "+filepath.Dir(inside[len(inside)-1])+"?")
+		}
+		if inside, _ := filepath.Glob(filepath.Join(arg, "*", "*", "tape.jsonl*")); len(inside) > 0 {
+			return "", usageError(msg, "did you mean "+filepath.Dir(filepath.Dir(inside[len(inside)-1]))+", for the newest run in it?")
 		}
 		return "", usageError(msg, "give the folder of a run, as the run printed it: runs/NAME/TIME")
 	}

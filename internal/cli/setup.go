@@ -37,13 +37,13 @@ var specFlagPaths = []struct{ flag, path, help string }{
 	{"dataset-format", "workload.dataset.format", "how rows are laid out, or what they mean (docs/datasets.md)"},
 	{"on-bad-row", "workload.dataset.on_bad_row", "fail, or skip: leave bad rows out and count them"},
 	{"template", "workload.template", "prompt of a row, fields in braces (default {question})"},
-	{"output-tokens", "workload.output_tokens", "max_tokens of every request"},
+	{"output-tokens", "workload.output_tokens", "max_tokens of every request; none: the row's own, or the server's limit"},
 	{"repeat", "workload.repeat", "none, or cycle: use rows again when they run out"},
-	{"requests", "load.requests", "N: how many requests are measured"},
-	{"concurrency", "load.concurrency", "C: how many may be in flight at once"},
+	{"requests", "load.requests", "N: how many requests are measured; none: as many as --duration holds"},
+	{"concurrency", "load.concurrency", "C: how many may be in flight at once; none: no cap, beside a rate"},
 	{"rate", "load.rate", "r: requests offered per second; none: a closed loop"},
 	{"arrivals", "load.arrivals", "spacing at that rate: constant, poisson, gamma; or replay: the times of a trace"},
-	{"duration", "load.duration", "stop issuing after this time, e.g. 60s"},
+	{"duration", "load.duration", "stop issuing after this time, e.g. 60s; none: after N"},
 	{"warmup", "load.warmup", "requests sent first and not measured"},
 	{"attempts", "load.attempts", "tries per request; 1 sends once; of what and when: load.retry"},
 	{"seed", "seeds.run", "seed of everything random"},
@@ -67,7 +67,14 @@ func (f *specFlags) assignments() ([]spec.Set, error) {
 			sets = append(sets, spec.Set{Path: s.path, Value: *f.values[s.flag], Origin: "--" + s.flag})
 		}
 	}
-	for _, kv := range f.sets {
+	more, err := parseSets(f.sets)
+	return append(sets, more...), err
+}
+
+// parseSets reads what was given by --set.
+func parseSets(texts []string) ([]spec.Set, error) {
+	var sets []spec.Set
+	for _, kv := range texts {
 		path, value, ok := strings.Cut(kv, "=")
 		if !ok {
 			name, _, _ := strings.Cut(kv, ":") // what follows may be a secret
