@@ -64,6 +64,7 @@ func cmdSim(ts *testscript.TestScript, neg bool, args []string) {
 	*server(ts) = srv
 	ts.Setenv("URL", srv.URL)
 	ts.Setenv("HOSTPORT", strings.TrimPrefix(srv.URL, "http://"))
+	ts.Setenv("HOST_PORT", srv.URL[strings.LastIndexByte(srv.URL, ':')+1:])
 }
 
 type serverKey struct{}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -39,9 +38,13 @@ func (a *app) aisbenchPerf(ctx context.Context, config string, o aisbenchOptions
 	}
 	now := clock.New().Wall().Local()
 	dir := filepath.Join(o.workDir, now.Format(workFolderTime))
-	res, err := a.importConfig(config, aisbenchconfig.Options{
+	options := aisbenchconfig.Options{
 		Env: a.env, ConfigDir: o.configDir, OutDir: filepath.Join(dir, besideLayout), NumPrompts: o.prompts, Warmups: o.warmups,
-	})
+	}
+	if o.pressure {
+		options.Pressure = o.pressureTime
+	}
+	res, err := a.importConfig(config, options)
 	if err != nil {
 		return err
 	}
@@ -128,13 +131,6 @@ func (a *app) aisbenchJob(ctx context.Context, c aisbenchconfig.Job, l *aisbench
 	}
 	flags := addSpecFlags(&cobra.Command{})
 	flags.sets = []string{"record.output=full"} // details hold the answers
-	first, _, err := with.loadSpec([]string{path}, flags)
-	if err != nil {
-		return err
-	}
-	if o.pressure {
-		flags.sets = append(flags.sets, pressure(first.Load.Rate, o.pressureTime)...)
-	}
 	j, err := with.prepare([]string{path}, flags, "")
 	if err != nil {
 		return err
@@ -174,21 +170,6 @@ func (a *app) aisbenchJob(ctx context.Context, c aisbenchconfig.Job, l *aisbench
 // runOfLayout is the folder of the run beside a layout.
 func runOfLayout(l *aisbench.Layout) string {
 	return filepath.Join(l.Dir, besideLayout, l.Model, l.Dataset)
-}
-
-// pressure are the settings of AISBench's pressure test: a closed loop whose slots
-// open one after the other, at request_rate or every 5 ms, and which goes through the
-// rows again and again until the time is over. Requests in flight then end as they
-// would.
-func pressure(rate float64, seconds int64) []string {
-	apart := 5 * time.Millisecond
-	if rate > 0 {
-		apart = time.Duration(float64(time.Second) / rate)
-	}
-	return []string{
-		"load.rate=0", "load.requests=0", "load.ramp={}", "load.arrivals=constant", "load.conditioned=false", "workload.repeat=cycle",
-		"load.stagger=" + apart.String(), "load.duration=" + strconv.FormatInt(seconds, 10) + "s",
-	}
 }
 
 // inputOf is the prompt of a row of the plan, as AISBench keeps it: the text of a
