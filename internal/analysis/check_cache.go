@@ -47,21 +47,13 @@ func (r *run) cacheOffPlan() Check {
 		c.Why = "nothing was expected of the prefix cache: no manifest of a built set, and workload.cache is not zero"
 		return c
 	case n == 0 || input == 0:
-		c.Why = fmt.Sprintf("the server reported no cached tokens to hold against those expected of %s: it served none and leaves out 0, or does not report them", plural(planned, "request"))
-		c.Do = "switch on cache reporting in the server (SGLang: --enable-cache-report); one hit in the run, such as a prompt that is prepared twice, proves that it is on"
+		c.Why = fmt.Sprintf("the server reported no cached tokens to hold against those expected of %s: see cache_state", plural(planned, "request"))
 		return c
 	}
 	share := func(k int64) string { return percent(float64(k) / float64(input)) }
 	v := float64(apart) / float64(input)
 	c.Value, c.Result = &v, ResultPass
-	what := "expected " + thousands(expected) + " (" + share(expected) + ")"
-	if plan != nil && plan.Zero {
-		what = "meant for zero cache"
-		if expected > 0 {
-			what += ", where the template's own " + thousands(expected) + " are expected"
-		}
-	}
-	c.Why = fmt.Sprintf("%s of %s input tokens came from the prefix cache (%s), %s; %d of %s differ", thousands(cached), thousands(input), share(cached), what, off, plural(n, "row"))
+	c.Why = fmt.Sprintf("%s of %s input tokens came from the prefix cache (%s), %s; %d of %s differ", thousands(cached), thousands(input), share(cached), r.meant(expected, input), off, plural(n, "row"))
 	if left := planned - n; left > 0 {
 		c.Why += fmt.Sprintf(", of %d the server reported nothing", left)
 	}
@@ -82,4 +74,19 @@ func (r *run) cacheOffPlan() Check {
 		c.Do += "; or workload.cache: auto, if hits are meant"
 	}
 	return c
+}
+
+// meant is what the prefix cache was to serve of some input tokens (0: their number
+// is not known), in words.
+func (r *run) meant(expected, input int64) string {
+	if plan := r.header.Cache; plan != nil && plan.Zero {
+		if expected > 0 {
+			return "meant for zero cache, where the template's own " + thousands(expected) + " are expected"
+		}
+		return "meant for zero cache"
+	}
+	if input == 0 {
+		return "cached tokens expected"
+	}
+	return "expected " + thousands(expected) + " (" + percent(float64(expected)/float64(input)) + ")"
 }

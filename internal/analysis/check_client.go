@@ -23,7 +23,8 @@ const (
 //
 // Pacer lag is judged over measured requests; in a closed loop without those of
 // the start, which are all due at once and where only the order is ours. One
-// late send alone is no pattern, whatever p99 of a small run says.
+// late send alone is no pattern, whatever p99 of a small run says: it is named and
+// not counted.
 func (r *run) clientBound(res *Results) Check {
 	c := Check{Name: "client_bound", Severity: SeverityFail, Result: ResultNone, Unit: "ms", Why: "no pacer lag and no client samples on the tape",
 		Do: "use a faster or quieter client machine, or a lower load.rate or load.concurrency"}
@@ -39,8 +40,11 @@ func (r *run) clientBound(res *Results) Check {
 				over++
 			}
 		}
-		if *p99 > limit && over >= 2 {
+		switch {
+		case *p99 > limit && over >= 2:
 			evidence = append(evidence, word)
+		case *p99 > limit:
+			word += fmt.Sprintf(": 1 late send of %s, not counted", thousands(int64(len(lags))))
 		}
 		seen = append(seen, word)
 	}

@@ -85,6 +85,7 @@ func (r *run) failures(res *Results) Check {
 			c.Why += " (" + short(said(message), 80) + ")"
 		}
 	}
+	c.Why += r.whenFailed(res)
 	if v > r.spec.Limits.FailedShare {
 		c.Result = ResultMiss
 	}
@@ -215,15 +216,24 @@ func (r *run) bursts() Check {
 	return c
 }
 
-// cacheState: whether the share of cached input was observable. What was
-// expected is not on a tape yet, so a ratio is stated, not judged.
+// cacheState: the share of cached input was observable, where something was
+// expected of it. What came is stated here, and judged by cacheOffPlan.
 func (r *run) cacheState() Check {
 	c := Check{Name: "cache_state", Severity: SeverityNote, Result: ResultNone, Unit: "share",
-		Why: "the server reports no cached tokens: the state of its prefix cache is not observable",
-		Do:  "switch on cache reporting in the server (SGLang: --enable-cache-report)"}
+		Why: "nothing was expected of the prefix cache, and the server reports no cached tokens: its state is not observable",
+		Do:  "switch on cache reporting in the server (SGLang: --enable-cache-report); one hit in the run, such as a prompt that is prepared twice, proves that it is on"}
 	var cached, input, observed, inferred int64
+	var planned, expected, of int64 // requests of which something was expected, cached and all input of them
 	impossible := false
-	r.okMeasured(func(q *metric.Request) {
+	r.eachMeasured(func(i int, q *metric.Request) {
+		if !q.OK {
+			return
+		}
+		if want := r.facts[i].expected; want != metric.Absent {
+			if planned++; q.Input != metric.Absent {
+				expected, of = expected+want, of+q.Input
+			}
+		}
 		impossible = impossible || slices.ContainsFunc(q.Contradicts, func(c metric.Contradiction) bool { return c.Kind == metric.CachedAboveInput })
 		n, guess, ok := q.CachedTokens(r.proved)
 		if !ok || q.Input == metric.Absent {
@@ -236,8 +246,12 @@ func (r *run) cacheState() Check {
 			observed++
 		}
 	})
-	if observed+inferred == 0 && impossible {
+	switch {
+	case observed+inferred == 0 && impossible:
 		c.Why, c.Do = "every cached count that the server reported is above its input: see usage_contradicted", ""
+	case observed+inferred == 0 && planned > 0:
+		c.Result, c.Why = ResultMiss, fmt.Sprintf("%s, not observable: the server reported no cached tokens in %s: it served none and leaves out 0, or does not report them",
+			r.meant(expected, of), plural(planned, "request"))
 	}
 	if input > 0 {
 		v := float64(cached) / float64(input)

@@ -24,6 +24,7 @@ func (r *run) checks(res *Results, o Options) []Check {
 		r.clientLimit(res),
 		r.failures(res),
 
+		r.failuresAllowed(res),
 		r.notStreamed(res),
 		r.usageMissing(),
 		r.outputShort(),
@@ -57,6 +58,7 @@ var missed = map[string]string{
 	"server_changed":     "server changed in mid-run",
 	"client_limit":       "the client's machine failed, not the server",
 	"failures":           "too many failures",
+	"failures_allowed":   "some requests failed",
 	"not_streamed":       "answers not streamed",
 	"usage_missing":      "usage missing",
 	"output_short":       "output shorter than asked",

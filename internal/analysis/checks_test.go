@@ -69,6 +69,14 @@ func TestChecks(t *testing.T) {
 		{"counts_add_up", "not issued", func(s *script) { s.cut = 3 }, ResultPass, "not issued 3"},
 		{"client_bound", "lag", func(s *script) { s.late(100, 120, 15*msec) }, ResultMiss, "pacer lag"},
 		{"client_bound", "lag within 10 % of the gap", func(s *script) { s.late(100, 120, 9*msec) }, ResultPass, "pacer lag"},
+		{"client_bound", "one late send", func(s *script) {
+			s.reqs, s.plan = s.reqs[:50], 50
+			s.late(20, 21, 40*msec)
+		}, ResultPass, "ms (limit 10 ms): 1 late send of 50, not counted"},
+		{"client_bound", "two late sends", func(s *script) {
+			s.reqs, s.plan = s.reqs[:50], 50
+			s.late(20, 22, 40*msec)
+		}, ResultMiss, "pacer lag p99 40 ms (limit 10 ms)"},
 		{"client_bound", "set-up of new connections is not ours", func(s *script) {
 			s.late(100, 120, 0)
 			for _, q := range s.reqs[100:120] {
@@ -152,6 +160,17 @@ func TestChecks(t *testing.T) {
 			s.reqs[9] = failed(9, 900*msec, msec, tape.OutcomeStatus, "POST http://a:1/v1/chat/completions was answered 429 Too Many Requests: later")
 		}, ResultMiss, "http_status 1 (was answered 429 Too Many Requests: later)"},
 		{"failures", "without a message", func(s *script) { s.reqs[9] = failed(9, 900*msec, msec, tape.OutcomeReset, "") }, ResultMiss, "1 of 900 failed: reset 1"},
+		{"failures", "when", func(s *script) {
+			s.reqs[9] = failed(9, 900*msec, msec, tape.OutcomeReset, "")
+			s.reqs[19] = failed(19, 1900*msec, 100*msec, tape.OutcomeConnect, "")
+		}, ResultMiss, "2 of 900 failed: connect 1, reset 1; sent from 0.9 to 1.9 s, which with their answers is 1.23 % of the steady window"},
+		{"failures_allowed", "none", func(*script) {}, ResultPass, "no request failed"},
+		{"failures_allowed", "more than allowed", func(s *script) { s.outage(10, 20) }, ResultNone, "see failures"},
+		{"failures_allowed", "some", func(s *script) {
+			s.spec = `{"load":{"requests":900,"rate":10},"limits":{"failed_share":0.3}}`
+			s.outage(70, 90)
+		}, ResultMiss, "200 of 900 failed: connect 200 (connection refused); sent from 70.0 to 89.9 s, which with their answers is 22.2 % of the steady window; limits.failed_share 0.3 lets that pass"},
+		{"window_trend", "too few requests", func(s *script) { s.reqs, s.plan = s.reqs[:15], 15 }, ResultNone, "too few to look for a trend (20 wanted)"},
 		{"output_short", "stopped early", func(s *script) {
 			for _, q := range s.reqs {
 				q.Asked.Output = tape.Some[int64](512)
@@ -175,9 +194,21 @@ func TestChecks(t *testing.T) {
 			}
 		}, ResultMiss, "TTFT rises"},
 		{"cache_state", "reported once", func(s *script) { s.reqs[0].Tokens.Cached = tape.Some[int64](90) }, ResultPass, "observed in 1, inferred 0 in 899"},
-		{"cache_state", "never reported", func(*script) {}, ResultNone, "not observable"},
+		{"cache_state", "never reported", func(*script) {}, ResultNone, "nothing was expected of the prefix cache, and the server reports no cached tokens"},
+		{"cache_state", "expected and never reported", func(s *script) { s.cached(tape.Some[int64](91), tape.Opt[int64]{}) }, ResultMiss,
+			"expected 81,900 (91 %), not observable: the server reported no cached tokens in 900 requests: it served none and leaves out 0, or does not report them"},
+		{"cache_state", "zero cache and never reported", func(s *script) {
+			s.cached(tape.Some[int64](0), tape.Opt[int64]{})
+			s.cache = &tape.CachePlan{By: tape.CacheBySpec, Zero: true}
+		}, ResultMiss, "meant for zero cache, not observable"},
+		{"cache_state", "expected, and no input counted", func(s *script) {
+			s.cached(tape.Some[int64](91), tape.Opt[int64]{})
+			for _, q := range s.reqs {
+				q.Tokens.Input = tape.Opt[int64]{}
+			}
+		}, ResultMiss, "cached tokens expected, not observable"},
 		{"cache_off_plan", "nothing expected", func(s *script) { s.cached(tape.Opt[int64]{}, tape.Some[int64](50)) }, ResultNone, "nothing was expected"},
-		{"cache_off_plan", "not reported", func(s *script) { s.cached(tape.Some[int64](50), tape.Opt[int64]{}) }, ResultNone, "no cached tokens to hold against those expected of 900 requests: it served none and leaves out 0, or"},
+		{"cache_off_plan", "not reported", func(s *script) { s.cached(tape.Some[int64](50), tape.Opt[int64]{}) }, ResultNone, "no cached tokens to hold against those expected of 900 requests: see cache_state"},
 		{"cache_off_plan", "as built", func(s *script) { s.cached(tape.Some[int64](50), tape.Some[int64](50)) }, ResultPass, "45,000 of 90,000 input tokens came from the prefix cache (50 %), expected 45,000 (50 %); 0 of 900 rows differ"},
 		{"cache_off_plan", "within a page", func(s *script) { s.cached(tape.Some[int64](50), tape.Some[int64](49)) }, ResultPass, "900 of 900 rows differ; most of all request 0 (row 0 of the dataset): 49, expected 50"},
 		{"cache_off_plan", "fewer", func(s *script) { s.cached(tape.Some[int64](50), tape.Some[int64](48)) }, ResultMiss, "(48 %), expected 45,000 (50 %)"},
@@ -259,7 +290,7 @@ func burst(s *script) {
 
 func TestStrictTurnsNotesIntoFails(t *testing.T) {
 	s := steadyRun(50)
-	if res := s.analyse(t, Options{}); !res.Verdict.Fit || res.Verdict.Line != "fit for use; 1 note" {
+	if res := s.analyse(t, Options{}); !res.Verdict.Fit || res.Verdict.Line != "fit for use; 1 note: window too small" {
 		t.Errorf("%q", res.Verdict.Line)
 	}
 	s.spec = `{"load":{"rate":10},"report":{"strict":["window_sufficiency"]}}`

@@ -94,14 +94,12 @@ func (r *run) trends(w window.Interval) []string {
 	if len(w.Cohort) < 2*stat.TrendPoints {
 		return found
 	}
-	var output, level []float64
-	for i := range stat.TrendPoints {
-		at := w.Slice(i, stat.TrendPoints)
-		output = append(output, r.flowIn(at).output)
-		m, _, _, _ := r.over(at)
-		level = append(level, m)
+	output, level, unit := r.tenths(w)
+	if text := r.stretch(w, output, level, unit); text != "" {
+		found = append(found, text)
+	} else {
+		judge("output throughput", output, 0)
 	}
-	judge("output throughput", output, 0)
 	if r.open() {
 		judge("the number in flight", level, 0)
 	}
@@ -154,15 +152,20 @@ func serviceTimes(n *float64) string {
 // windowTrend: nothing that should stand still moves in the primary window.
 func (r *run) windowTrend(res *Results) Check {
 	c := Check{Name: "window_trend", Severity: SeverityNote, Result: ResultPass, Unit: "trends",
-		Do: "an open loop above capacity has no steady state: lower the rate, or lengthen warm-up and ramp"}
+		Do: "an open loop above capacity has no steady state: lower the rate, or lengthen warm-up and ramp; a stretch without output is the server's: see its log of that time"}
 	w := primary(res.Windows)
 	if w == nil || w.From == nil || w.Kind == window.KindWhole {
 		c.Result, c.Why = ResultNone, "no window that claims to be steady"
 		return c
 	}
+	if w.Requests < 2*stat.TrendPoints {
+		c.Result = ResultNone
+		c.Why = fmt.Sprintf("the %s window holds %s: too few to look for a trend (%d wanted)", w.Kind, plural(w.Requests, "request"), 2*stat.TrendPoints)
+		return c
+	}
 	found := r.trended[w.Kind]
 	c.Value, c.Limit = ref(float64(len(found))), ref(0)
-	c.Why = "no trend in TTFT, throughput and backlog of the " + w.Kind + " window"
+	c.Why = "no trend, step or empty stretch in TTFT, throughput and backlog of the " + w.Kind + " window"
 	if len(found) > 0 {
 		c.Result, c.Why = ResultMiss, "in the "+w.Kind+" window "+join(found, "; ")
 	}

@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -10,8 +9,7 @@ import (
 // notes are counted.
 func (r *run) verdict(res *Results, o Options) Verdict {
 	v := Verdict{Fit: true, Checks: r.checks(res, o)}
-	var failed []string
-	notes := 0
+	var failed, notes []string
 	for i := range v.Checks {
 		c := &v.Checks[i]
 		if slices.Contains(r.spec.Report.Strict, c.Name) {
@@ -25,19 +23,15 @@ func (r *run) verdict(res *Results, o Options) Verdict {
 			v.Fit = false
 			failed = append(failed, missed[c.Name])
 		} else {
-			notes++
+			notes = append(notes, missed[c.Name])
 		}
 	}
 	v.Line = "fit for use"
 	if !v.Fit {
 		v.Line = "NOT fit for use: " + strings.Join(failed, ", ")
 	}
-	switch notes {
-	case 0:
-	case 1:
-		v.Line += "; 1 note"
-	default:
-		v.Line += fmt.Sprintf("; %d notes", notes)
+	if len(notes) > 0 { // by name: a fit run need not be a steady one
+		v.Line += "; " + plural(int64(len(notes)), "note") + ": " + strings.Join(notes, ", ")
 	}
 	return v
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -125,8 +126,11 @@ func severity(k analysis.Check) (string, style) {
 	return "note", yellow
 }
 
+// notesOf finds where a verdict's notes begin.
+var notesOf = regexp.MustCompile(`; (\d+ notes?)\b`)
+
 // verdictLine is the verdict as analysis worded it, its first words in capitals
-// and its count of notes set apart.
+// and its notes set apart.
 func verdictLine(v analysis.Verdict) string {
 	lead := "NOT FIT FOR USE"
 	if v.Fit {
@@ -138,10 +142,7 @@ func verdictLine(v analysis.Verdict) string {
 	} else if rest != "" {
 		rest = ": " + rest
 	}
-	if i := strings.LastIndex(rest, "; "); i >= 0 && (strings.HasSuffix(rest, " note") || strings.HasSuffix(rest, " notes")) {
-		rest = rest[:i] + " · " + rest[i+len("; "):]
-	}
-	return lead + clean(rest)
+	return lead + clean(notesOf.ReplaceAllString(rest, " · $1"))
 }
 
 func (c *console) check(k analysis.Check) {

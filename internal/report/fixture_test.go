@@ -51,7 +51,7 @@ func openLoop() *analysis.Results {
 	steady.CI = map[string][2]*float64{"output_tokens_per_s": ci(6101.5, 6189.25)}
 	return &analysis.Results{
 		Schema: analysis.Schema, Run: "01JDX8Z6K1", Name: "n640", TapeSHA256: "aa11bb22cc33dd44ee55",
-		Verdict: analysis.Verdict{Fit: true, Line: "fit for use; 2 notes", Checks: []analysis.Check{
+		Verdict: analysis.Verdict{Fit: true, Line: "fit for use; 2 notes: window too small, output in bursts", Checks: []analysis.Check{
 			{Name: "client_bound", Severity: "fail", Result: "pass", Value: p(0.09), Limit: p(1.0), Unit: "ms", Why: "pacer lag p99"},
 			{Name: "counts", Severity: "fail", Result: "pass", Why: "planned = ok + failed + cancelled + not issued"},
 			{Name: "slot_wait", Severity: "note", Result: "miss", Value: p(0.871), Limit: p(0.01), Unit: "share", Why: "requests waited for one of the 90 slots, so the server saw less than the offered rate", Do: "raise load.concurrency, or read this run as a closed loop"},
@@ -127,7 +127,7 @@ func one() *analysis.Results {
 // interrupted is a run that the user ended, on a tape that was torn as well.
 func interrupted() *analysis.Results {
 	r := one()
-	r.Verdict = analysis.Verdict{Line: "NOT fit for use: tape incomplete; 1 note", Checks: []analysis.Check{
+	r.Verdict = analysis.Verdict{Line: "NOT fit for use: tape incomplete; 1 note: window too small", Checks: []analysis.Check{
 		{Name: "tape_incomplete", Severity: "fail", Result: "miss", Why: "the last line of the tape is torn", Do: "run again; what finished is below"},
 		{Name: "interrupted", Severity: "note", Result: "miss", Why: "3 of 8 requests were not issued", Do: "let the run end by itself"}}}
 	r.Counts = analysis.Counts{Planned: 8, Issued: 5, OK: 1, Cancelled: 3, Abandoned: 1, AbandonedOutputTokens: 9, NotIssued: 3, Attempts: 7, Retried: 2, RetryWaitS: 3.5, ByClass: map[string]int64{}, LostOutputTokens: 17, Finish: map[string]int64{"stop": 1}}

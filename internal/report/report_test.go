@@ -116,7 +116,8 @@ func testColor(t *testing.T, full bool) {
 
 func TestFirstLine(t *testing.T) {
 	for line, want := range map[string]string{
-		"fit for use; 2 notes":                  "FIT FOR USE · 2 notes",
+		"fit for use; 2 notes": "FIT FOR USE · 2 notes",
+		"fit for use; 2 notes: window too small, prompts repeated": "FIT FOR USE · 2 notes: window too small, prompts repeated",
 		"fit for use":                           "FIT FOR USE",
 		"":                                      "FIT FOR USE",
 		"NOT fit for use: client-bound; 1 note": "NOT FIT FOR USE: client-bound · 1 note",

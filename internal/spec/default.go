@@ -21,6 +21,7 @@ var CheckNames = []string{
 	"counts_add_up",
 	"duration_reached",
 	"failures",
+	"failures_allowed",
 	"input_off_plan",
 	"merged_alike",
 	"not_streamed",
