@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -72,11 +73,15 @@ func Merge(w *Writer, paths []string, o MergeOptions) (*Header, error) {
 
 // survey reads a tape once and says what its parts are.
 func survey(path string) ([]*source, error) {
+	if i, err := os.Stat(path); err == nil && !i.Mode().IsRegular() {
+		return nil, fmt.Errorf("tape: %s is no file: a merge reads its tapes twice", path)
+	}
 	r, err := OpenFile(path)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
+	r.Ahead(readers)
 	var parts []*source
 	var fault string // the first
 	var faults int64
@@ -228,6 +233,7 @@ func (p *source) copy(w *Writer, i int64) error {
 	}
 	defer r.Close()
 	r.Trust()
+	r.Ahead(readers)
 	n := 0
 	var found source
 	found.old = p.old
@@ -264,6 +270,9 @@ func (p *source) copy(w *Writer, i int64) error {
 	}
 	return w.Flush()
 }
+
+// readers is how many goroutines parse ahead of one that writes.
+const readers = 2
 
 // flushLines is how many lines a frame of a merged tape holds at most.
 const flushLines = 2048

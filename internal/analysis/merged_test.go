@@ -185,6 +185,12 @@ func TestGapsDiluteNothing(t *testing.T) {
 			}
 			w.From, w.To, w.FromWall, w.ToWall, w.Why, w.Spans = nil, nil, "", "", "", nil
 		}
+		for _, row := range res.Rows.All() { // as its own tape has it
+			own := single[*row.Part].Rows.At(int(*row.PartSeq))
+			if own.Seq != *row.PartSeq || num(own.TTFTMS, 6) != num(row.TTFTMS, 6) || *row.Output != *own.Output {
+				t.Fatalf("row %d is row %d of part %d, which has %+v", row.Seq, *row.PartSeq, *row.Part, own)
+			}
+		}
 		w := windowOf(t, res, "whole")
 		at := 0.99 * float64(len(values)-1)
 		p99 := values[int(at)] + (at-math.Floor(at))*(values[int(at)+1]-values[int(at)])

@@ -256,6 +256,7 @@ type System struct {
 // Row are the derived values of one request. Absent is nil.
 type Row struct {
 	Seq                                        int64
+	Part, PartSeq                              *int64 // of a merged tape: which part, and Seq there
 	Phase, Outcome, Cause, Message, Finish     string
 	Session                                    string // "": none
 	Turn                                       *int64 // within its session, from 0

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tokentape/internal/analysis/metric"
+	"tokentape/tape"
 )
 
 // Rows are the derived values of every request, in plan order. Each row is made
@@ -66,6 +67,15 @@ func (r *run) rows(windows []member) Rows {
 		}
 		if r.untimed() {
 			row.ReleasedS, row.EndS = nil, nil
+		}
+		if parts := r.parts(); parts != nil {
+			p := &parts[q.Part]
+			own := q.Seq - p.Seq
+			if q.Seq >= tape.PrepareSeq {
+				own = q.Seq - p.Prepare
+			}
+			part := int64(q.Part)
+			row.Part, row.PartSeq = &part, &own
 		}
 		if q.Session {
 			row.Session, row.Turn = f.session, &f.turn

@@ -211,12 +211,14 @@ func statsWindow(w *analysis.Window, put func(record)) {
 	}
 }
 
-// requestColumns is requests.csv: seconds since the run's t = 0 and durations in
-// milliseconds, both to the nanosecond.
-var requestColumns = []struct {
+type requestColumn struct {
 	name string
 	of   func(r *analysis.Row) any
-}{
+}
+
+// requestColumns is requests.csv: seconds since the run's t = 0 and durations in
+// milliseconds, both to the nanosecond.
+var requestColumns = []requestColumn{
 	{"seq", func(r *analysis.Row) any { return r.Seq }},
 	{"phase", func(r *analysis.Row) any { return r.Phase }},
 	{"session", func(r *analysis.Row) any { return r.Session }},
@@ -266,6 +268,12 @@ var requestColumns = []struct {
 	{"message", func(r *analysis.Row) any { return r.Message }},
 }
 
+// partColumns are those that a merged tape has besides.
+var partColumns = []requestColumn{
+	{"part", func(r *analysis.Row) any { return r.Part }},
+	{"part_seq", func(r *analysis.Row) any { return r.PartSeq }},
+}
+
 type seconds struct{ v *float64 }
 type millis struct{ v *float64 }
 
@@ -274,13 +282,17 @@ type millis struct{ v *float64 }
 func RequestsCSV(w io.Writer, r *analysis.Results) error {
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
-	line := make([]string, len(requestColumns))
-	for i, c := range requestColumns {
+	columns := requestColumns
+	if len(r.Parts) > 0 {
+		columns = slices.Concat(columns, partColumns)
+	}
+	line := make([]string, len(columns))
+	for i, c := range columns {
 		line[i] = c.name
 	}
 	out.Write(line)
 	for _, row := range r.Rows.All() {
-		for j, c := range requestColumns {
+		for j, c := range columns {
 			s, err := requestCell(c.of(&row))
 			if err != nil {
 				return fmt.Errorf("request %d, %s: %w", row.Seq, c.name, err)
