@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"tokentape/internal/importer/aisbench"
 	"tokentape/tape"
@@ -35,6 +36,7 @@ func (a *app) importAISBenchCommand() *cobra.Command {
 		Short: "AISBench's performance results: NAME_details.jsonl and db_data/",
 		Long: `aisbench-result reads the details and the time points of an AISBench performance run.
 DIR is its work folder, performances/ or a model's folder in it, or the details file.
+Of a run that was killed it reads what is in tmp/, as a run that never ended.
 Its time points go on the tape verbatim, so that report --as aisbench prints what
 AISBench printed, to the last digit.`,
 		Example: `  tokentape import aisbench-result outputs/default/20261101_120000 --cap 90 -o old.jsonl.zst
@@ -42,7 +44,14 @@ AISBench printed, to the last digit.`,
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "the tape to write, which must not exist yet (needed)")
+	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "max-concurrency" {
+			name = "cap"
+		}
+		return pflag.NormalizedName(name)
+	})
 	cmd.Flags().Int64Var(&o.Cap, "cap", 0, "requests in flight at most, AISBench's batch_size; default: case.json in DIR, then AISBench's own table")
+	cmd.Flags().StringVar(&o.Dataset, "dataset", "", "of what a killed run left in tmp/: the lines of this dataset's abbr")
 	cmd.Flags().BoolVar(&stream, "stream", true, "answers were streams; default: case.json in DIR, then true")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if out == "" {
@@ -85,6 +94,12 @@ func (a *app) imported(out string, s *aisbench.Summary) {
 		kind = "answers in one piece"
 	}
 	say("%s: %d requests, %d ok, %s", s.Details, s.Requests, s.OK, kind)
+	if s.Killed {
+		say("  of a run that never ended: what its workers had written to tmp/ by then")
+	}
+	if s.Torn > 0 {
+		say("  %d lines were cut off in the middle, and left out", s.Torn)
+	}
 	if s.StreamSupposed {
 		say("  that they were streams is supposed; if not: --stream=false")
 	}

@@ -10,31 +10,67 @@ import (
 
 const suffix = "_details.jsonl"
 
+// places are where a model's folder lies, from the folder that the user named.
+var places = []string{"", "*", "performances/*", "*/performances/*"}
+
 // findDetails is the details file that path means: the file itself, or the only
 // one of a model's folder, of performances, of a work folder, or of a folder with
-// one work folder in it.
-func findDetails(path string) (string, error) {
+// one work folder in it. Of a run that was killed it is what its workers had written
+// by then, in the model's tmp/.
+func findDetails(path string) (*source, error) {
 	st, err := os.Stat(path)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if !st.IsDir() {
-		return path, nil
+		return &source{name: path, dir: filepath.Dir(path), files: []string{path}}, nil
 	}
-	for _, below := range []string{"", "*", "performances/*", "*/performances/*"} {
+	for _, below := range places {
 		found, err := filepath.Glob(filepath.Join(globless(path), below, "*"+suffix))
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		switch {
 		case len(found) == 1:
-			return found[0], nil
+			return &source{name: found[0], dir: filepath.Dir(found[0]), files: found}, nil
 		case len(found) > 1:
-			return "", fmt.Errorf("%s holds results of %d runs; name one of them: %s", path, len(found), strings.Join(found[:min(len(found), 10)], ", "))
+			return nil, fmt.Errorf("%s holds results of %d runs; name one of them: %s", path, len(found), strings.Join(found[:min(len(found), 10)], ", "))
 		}
 	}
-	return "", fmt.Errorf("%s holds no NAME%s of AISBench's performance mode (work folder/performances/MODEL/); "+
-		"of a run that was killed there is only tmp/, which is not read", path, suffix)
+	for _, below := range places {
+		found, err := filepath.Glob(filepath.Join(globless(path), below, "tmp", "tmp_*.jsonl"))
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			continue
+		}
+		tmp := filepath.Dir(found[0])
+		for _, f := range found {
+			if filepath.Dir(f) != tmp {
+				return nil, fmt.Errorf("%s holds what several killed runs left; name the folder of one of them: %s, %s", path, filepath.Dir(tmp), filepath.Dir(filepath.Dir(f)))
+			}
+		}
+		return &source{name: tmp, dir: filepath.Dir(tmp), files: found, killed: true}, nil
+	}
+	return nil, fmt.Errorf("%s holds no NAME%s of AISBench's performance mode (work folder/performances/MODEL/), nor what a killed run leaves, tmp/tmp_*.jsonl", path, suffix)
+}
+
+// source is where the lines of a run are.
+type source struct {
+	name   string // for messages and people: the details file, or tmp/
+	dir    string // of the model
+	files  []string
+	killed bool // the run never ended: the last line of a file may be torn, rows of databases may be missing or more
+}
+
+// data is the dataset's abbr by the name of the details; "" in tmp/, where the lines
+// say it.
+func (s *source) data() string {
+	if s.killed {
+		return ""
+	}
+	return strings.TrimSuffix(filepath.Base(s.name), suffix)
 }
 
 // globless takes the meaning from what filepath.Glob would take for a pattern.
@@ -60,7 +96,7 @@ type settings struct {
 
 // lookUp completes what the user gave from case.json in the folder that they
 // named, then from AISBench's own result table.
-func lookUp(o Options, path, details string) (settings, error) {
+func lookUp(o Options, path string, src *source, data string) (settings, error) {
 	s := settings{cap: o.Cap, capFrom: fromFlag, stream: o.Stream.V, streamKnown: o.Stream.OK}
 	var c struct {
 		Cap    int64 `json:"max_concurrency"`
@@ -79,7 +115,7 @@ func lookUp(o Options, path, details string) (settings, error) {
 		Cap map[string]int64 `json:"Max Concurrency"`
 	}
 	if s.cap == 0 {
-		if err := readJSON(strings.TrimSuffix(details, suffix)+".json", &table); err != nil {
+		if err := readJSON(filepath.Join(src.dir, data+".json"), &table); err != nil {
 			return s, err
 		}
 		for _, v := range table.Cap {

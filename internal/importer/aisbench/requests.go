@@ -38,9 +38,11 @@ func (r *result) requests(w *tape.Writer, set settings, s *Summary) error {
 				}
 				open = q.db
 			}
-			var err error
-			if t, err = timePoints(db, q.ref); err != nil {
-				return fmt.Errorf("%s: %w, for which %s:%d asks", r.dbs[q.db], err, r.details, q.line)
+			if db != nil { // else, of a killed run, it was never made
+				var err error
+				if t, err = timePoints(db, q.ref); err != nil {
+					return fmt.Errorf("%s: %w, for which %s asks", r.dbs[q.db], err, r.place(q.spot))
+				}
 			}
 		}
 		if q.ok && t == nil {
@@ -48,7 +50,7 @@ func (r *result) requests(w *tape.Writer, set settings, s *Summary) error {
 			q.ok, q.why = false, fmt.Sprintf("its time points, row %d of %s, were never committed; AISBench counts such a request as failed", q.ref, r.dbs[q.db])
 		}
 		if q.ok && len(t) < 2 {
-			return fmt.Errorf("%s:%d: a success of %d time points; AISBench needs two (row %d of %s)", r.details, q.line, len(t), q.ref, r.dbs[q.db])
+			return fmt.Errorf("%s: a success of %d time points; AISBench needs two (row %d of %s)", r.place(q.spot), len(t), q.ref, r.dbs[q.db])
 		}
 		if !epoch.OK && len(t) > 0 {
 			epoch = tape.Some(t[0])
@@ -67,6 +69,9 @@ func (r *result) requests(w *tape.Writer, set settings, s *Summary) error {
 			return err
 		}
 	}
+	if r.killed {
+		return nil // without an end, as a run of our own that was killed
+	}
 	foot := &tape.Footer{Type: "footer", Reason: tape.ReasonImported, Planned: int64(len(r.rows)), OK: s.OK, Failed: map[string]int64{}, TEnd: last}
 	if failed > 0 {
 		foot.Failed[string(tape.OutcomeUnknown)] = failed
@@ -81,15 +86,17 @@ func (r *result) database(i int) (*database, io.Closer, error) {
 	if _, err := os.Stat(path); err != nil {
 		path = filepath.Join(r.dir, "tmp", "tmp_"+r.dbs[i])
 	}
-	if _, err := os.Stat(path); err != nil {
-		return nil, nil, fmt.Errorf("%s is missing: neither in db_data/ nor, with tmp_ before its name, in tmp/ of %s; it holds the time points of %s", r.dbs[i], r.dir, r.details)
+	if st, err := os.Stat(path); r.killed && (err != nil || st.Size() == 0) {
+		return nil, nil, nil
+	} else if err != nil {
+		return nil, nil, fmt.Errorf("%s is missing: neither in db_data/ nor, with tmp_ before its name, in tmp/ of %s; it holds the time points of %s", r.dbs[i], r.dir, r.name)
 	}
 	db, file, err := openDatabase(path, "numpy_store")
 	if err != nil {
 		return nil, nil, err
 	}
-	if others, _ := filepath.Glob(filepath.Join(globless(r.dir), "*"+suffix)); len(others) > 1 {
-		return db, file, nil // which share the databases
+	if others, _ := filepath.Glob(filepath.Join(globless(r.dir), "*"+suffix)); len(others) > 1 || r.killed {
+		return db, file, nil // which share the databases, or lines are behind rows
 	}
 	asked := int64(0)
 	for k := range r.rows {
@@ -99,7 +106,7 @@ func (r *result) database(i int) (*database, io.Closer, error) {
 	}
 	have, err := db.count()
 	if err == nil && have > asked {
-		err = fmt.Errorf("it holds %d rows, but %s asks for %d: lines are missing there, or the two are of different runs", have, r.details, asked)
+		err = fmt.Errorf("it holds %d rows, but %s asks for %d: lines are missing there, or the two are of different runs", have, r.name, asked)
 	}
 	if err != nil {
 		file.Close()

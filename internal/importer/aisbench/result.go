@@ -26,7 +26,10 @@ const Tool = "aisbench"
 type Options struct {
 	Cap    int64          // requests in flight at most, AISBench's batch_size; 0: look for it
 	Stream tape.Opt[bool] // answers were streams; absent: look for it, else they were
-	Writer tape.Tool      // who writes the tape
+	// Dataset picks the lines of one abbr, where a killed run left those of several;
+	// empty: there must be one.
+	Dataset string
+	Writer  tape.Tool // who writes the tape
 }
 
 // Summary says what was imported.
@@ -38,42 +41,56 @@ type Summary struct {
 	Stream, StreamSupposed bool
 	Uncommitted, Uncounted int64 // successes without time points (counted as failed), and without a token count
 	Databases              int
+	Killed                 bool  // what a run left that never ended
+	Torn                   int64 // lines of it that were cut off in the middle
+}
+
+// spot is where a line stands: an index into source.files, and its number from 1.
+type spot struct {
+	file int
+	line int64
 }
 
 // row is one line of the details.
 type row struct {
-	line, id, ref int64
-	db            int // index into result.dbs
-	ok, stored    bool
-	in, out       int64
-	uuid, why     string
-	turn          int
+	spot
+	id, ref    int64
+	db         int // index into result.dbs
+	ok, stored bool
+	in, out    int64
+	uuid, why  string
+	turn       int
+	data       string // data_abbr
 }
 
 type result struct {
-	details string
-	dir     string
+	*source
+	dataset string
 	dbs     []string
 	rows    []row
 	sum     string // of the details
+	torn    int64
 }
+
+// place names a spot.
+func (r *result) place(s spot) string { return fmt.Sprintf("%s:%d", r.files[s.file], s.line) }
 
 // Write makes a tape of the result at path: a folder, or a details file. Errors
 // name the file and the line or row; what was written until then is no tape.
 func Write(w *tape.Writer, path string, o Options) (*Summary, error) {
-	details, err := findDetails(path)
+	src, err := findDetails(path)
 	if err != nil {
 		return nil, err
 	}
-	set, err := lookUp(o, path, details)
+	r, err := readDetails(src, o.Dataset)
 	if err != nil {
 		return nil, err
 	}
-	r, err := readDetails(details)
+	set, err := lookUp(o, path, src, r.dataset)
 	if err != nil {
 		return nil, err
 	}
-	s := &Summary{Details: details, Requests: int64(len(r.rows)), Cap: set.cap, CapFrom: set.capFrom,
+	s := &Summary{Details: src.name, Killed: src.killed, Torn: r.torn, Requests: int64(len(r.rows)), Cap: set.cap, CapFrom: set.capFrom,
 		Stream: set.stream, StreamSupposed: !set.streamKnown, Databases: len(r.dbs)}
 	if set.cap == 0 {
 		s.CapFrom = ""
@@ -87,30 +104,61 @@ func Write(w *tape.Writer, path string, o Options) (*Summary, error) {
 	return s, nil
 }
 
-// readDetails reads the details file whole but for prompts and answers. Rows come
-// in the order in which AISBench's summary takes them: database by database.
-func readDetails(path string) (*result, error) {
+// readDetails reads the details whole but for prompts and answers. Rows come in the
+// order in which AISBench's summary takes them: database by database.
+func readDetails(src *source, dataset string) (*result, error) {
+	r := &result{source: src, dataset: src.data()}
+	sum := sha256.New()
+	index := map[string]int{}
+	seen := map[[2]int64]spot{} // by database and row
+	for i := range src.files {
+		if err := r.readFile(i, sum, index, seen, dataset); err != nil {
+			return nil, err
+		}
+	}
+	if len(r.rows) == 0 {
+		return nil, fmt.Errorf("%s: no request in it", src.name)
+	}
+	slices.SortStableFunc(r.rows, func(a, b row) int { return a.db - b.db })
+	r.sum = hex.EncodeToString(sum.Sum(nil))
+	return r, nil
+}
+
+func (r *result) readFile(file int, sum io.Writer, index map[string]int, seen map[[2]int64]spot, dataset string) error {
+	path := r.files[file]
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
-	r := &result{details: path, dir: filepath.Dir(path)}
-	sum := sha256.New()
 	in := bufio.NewReaderSize(io.TeeReader(f, sum), 1<<20)
-	index := map[string]int{}
-	seen := map[[2]int64]int64{} // database and row: line
 	for no := int64(1); ; no++ {
 		line, err := in.ReadBytes('\n')
 		if err != nil && err != io.EOF {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return fmt.Errorf("%s: %w", path, err)
 		}
+		last := err == io.EOF
 		if len(bytes.TrimSpace(line)) > 0 {
 			q, name, bad := readLine(line)
-			if bad != nil {
-				return nil, fmt.Errorf("%s:%d: %w; it begins with %.60q", path, no, bad, line)
+			if bad != nil && r.killed && last {
+				r.torn++
+				return nil
 			}
-			q.line = no
+			if bad != nil {
+				return fmt.Errorf("%s:%d: %w; it begins with %.60q", path, no, bad, line)
+			}
+			if r.killed {
+				if dataset != "" && q.data != dataset {
+					continue
+				}
+				if r.dataset == "" {
+					r.dataset = q.data
+				}
+				if q.data != r.dataset {
+					return fmt.Errorf("%s holds lines of several datasets, %s and %s; say which: --dataset %s", r.name, r.dataset, q.data, r.dataset)
+				}
+			}
+			q.spot, q.data = spot{file, no}, ""
 			if name != "" {
 				var known bool
 				if q.db, known = index[name]; !known {
@@ -122,22 +170,24 @@ func readDetails(path string) (*result, error) {
 			if q.stored {
 				key := [2]int64{int64(q.db), q.ref}
 				if before, twice := seen[key]; twice {
-					return nil, fmt.Errorf("%s:%d: row %d of %s belongs to line %d already; were two files put together?", path, no, q.ref, name, before)
+					return fmt.Errorf("%s:%d: row %d of %s belongs to %s already; were two files put together?", path, no, q.ref, name, r.elsewhere(file, before))
 				}
-				seen[key] = no
+				seen[key] = spot{file, no}
 			}
 			r.rows = append(r.rows, q)
 		}
-		if err == io.EOF {
-			break
+		if last {
+			return nil
 		}
 	}
-	if len(r.rows) == 0 {
-		return nil, fmt.Errorf("%s: no request in it", path)
+}
+
+// elsewhere names a spot from a line of file.
+func (r *result) elsewhere(file int, s spot) string {
+	if s.file == file {
+		return fmt.Sprintf("line %d", s.line)
 	}
-	slices.SortStableFunc(r.rows, func(a, b row) int { return a.db - b.db })
-	r.sum = hex.EncodeToString(sum.Sum(nil))
-	return r, nil
+	return r.place(s)
 }
 
 // readLine understands one line; name is that of its database, empty when it
@@ -153,6 +203,7 @@ func readLine(line []byte) (q row, name string, err error) {
 		UUID    string          `json:"uuid"`
 		Turn    int             `json:"turn_id"`
 		DB      string          `json:"db_name"`
+		Data    string          `json:"data_abbr"`
 	}
 	if err := json.Unmarshal(line, &l); err != nil {
 		var typ *json.UnmarshalTypeError
@@ -164,7 +215,7 @@ func readLine(line []byte) (q row, name string, err error) {
 	if l.Success == nil || l.ID == nil {
 		return q, "", errors.New("fields success and id are missing: not a line of AISBench's performance details")
 	}
-	q = row{id: *l.ID, ok: *l.Success, uuid: l.UUID, turn: l.Turn}
+	q = row{id: *l.ID, ok: *l.Success, uuid: l.UUID, turn: l.Turn, data: l.Data}
 	// 0 is what AISBench writes when the server gave no count.
 	for _, c := range []struct {
 		to   *int64
@@ -210,7 +261,7 @@ func plainText(s string) string {
 
 // header is the tape's first line: what is known, and in words what is not.
 func (r *result) header(set settings, path string, writer tape.Tool) *tape.Header {
-	model, data := filepath.Base(r.dir), strings.TrimSuffix(filepath.Base(r.details), suffix)
+	model, data := filepath.Base(r.dir), r.dataset
 	load := map[string]any{"requests": len(r.rows)}
 	if set.cap > 0 {
 		load["concurrency"] = set.cap
@@ -227,6 +278,9 @@ func (r *result) header(set settings, path string, writer tape.Tool) *tape.Heade
 			"imported from AISBench, which records neither wall time, due times, connections, writes, attempts and reasons of failure, nor what an event carried: " +
 				"none of that was observed, and first and last token are not known; E2E here ends at the last event; report --as aisbench shows that tool's own numbers",
 		},
+	}
+	if r.killed {
+		h.Notes = append(h.Notes, fmt.Sprintf("the run never ended: this is what its workers had written to tmp/ by then, %d requests%s", len(r.rows), torn(r.torn)))
 	}
 	if set.cap == 0 {
 		h.Notes = append(h.Notes, "the cap on requests in flight (AISBench's batch_size) is not known: no stable window; import again with --cap")
@@ -247,4 +301,11 @@ func runID(dir, sum string) string {
 		id = strings.Replace(work, "_", "T", 1)
 	}
 	return id + "-" + sum[:10]
+}
+
+func torn(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and %d of which only the beginning was written", n)
 }

@@ -243,6 +243,52 @@ func TestUncommitted(t *testing.T) {
 	}
 }
 
+// What a killed run left in tmp/ is read as a run that never ended: the last line
+// may be cut off, rows may be missing in a database, or be there without a line, and
+// a database may not be there at all.
+func TestKilled(t *testing.T) {
+	dir := t.TempDir()
+	from := filepath.Join(vectors, "closed_c4", inside)
+	db, err := os.ReadFile(filepath.Join(from, "db_data/0a1b2c3d.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(from, "demo_details.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(b, []byte("\n"))
+	model := filepath.Join(dir, "performances/m")
+	put(t, filepath.Join(model, "tmp/tmp_0a1b2c3d.jsonl"), append(bytes.Join(lines[:29], nil), lines[29][:50]...))
+	put(t, filepath.Join(model, "tmp/tmp_0a1b2c3d.db"), db)
+	lost := bytes.ReplaceAll(lines[30], []byte("0a1b2c3d.db"), []byte("ffffffff.db"))
+	put(t, filepath.Join(model, "tmp/tmp_ffffffff.jsonl"), lost)
+	got, s, err := write(dir, Options{Cap: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.Killed || s.Torn != 1 || s.Requests != 30 || s.OK != 29 || s.Uncommitted != 1 || s.Databases != 2 {
+		t.Errorf("%+v", s)
+	}
+	h, reqs, foot := read(t, got)
+	if foot != nil || len(reqs) != 30 || !strings.Contains(strings.Join(h.Notes, "\n"), "the run never ended") || h.Name != "m/demo" {
+		t.Errorf("footer %+v, %d requests, %s, notes %v", foot, len(reqs), h.Name, h.Notes)
+	}
+
+	other := bytes.Replace(lines[31], []byte(`"demo"`), []byte(`"other"`), 1)
+	put(t, filepath.Join(model, "tmp/tmp_ffffffff.jsonl"), other)
+	if _, _, err := write(dir, Options{}); err == nil || !strings.Contains(err.Error(), "several datasets, demo and other; say which: --dataset demo") {
+		t.Errorf("two datasets: %v", err)
+	}
+	if _, s, err := write(dir, Options{Dataset: "other"}); err != nil || s.Requests != 1 || s.OK != 1 {
+		t.Errorf("one of two datasets: %+v, %v", s, err)
+	}
+	put(t, filepath.Join(dir, "performances/n/tmp/tmp_1.jsonl"), nil)
+	if _, _, err := write(dir, Options{}); err == nil || !strings.Contains(err.Error(), "several killed runs") {
+		t.Errorf("two models: %v", err)
+	}
+}
+
 // Requests of several workers follow each other database by database.
 func TestSeveralDatabases(t *testing.T) {
 	dir := t.TempDir()

@@ -21,6 +21,16 @@ type database struct {
 	pages  int64 // in the file
 	root   int64 // of the table
 	last   *node // the leaf read last: rows come nearly in order
+	before *rollback
+}
+
+// Close closes the file, and the journal beside it.
+func (d *database) Close() error {
+	err := d.file.(io.Closer).Close()
+	if d.before != nil {
+		err = errors.Join(err, d.before.file.Close())
+	}
+	return err
 }
 
 // openDatabase opens the file at path and finds the table by name. Errors say what
@@ -30,29 +40,40 @@ func openDatabase(path, table string) (*database, io.Closer, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	var before *rollback
 	d, err := func() (*database, error) {
-		for _, side := range []string{"-wal", "-journal"} {
-			if st, err := os.Stat(path + side); err == nil && st.Size() > 0 {
-				return nil, fmt.Errorf("beside it lies %s, of a process that writes to it or was killed; when none does any more, let SQLite put both in order: sqlite3 %s .tables", path+side, path)
-			}
+		if st, err := os.Stat(path + "-wal"); err == nil && st.Size() > 0 {
+			return nil, fmt.Errorf("beside it lies %s, of a process that writes to it or was killed; when none does any more, let SQLite put both in order: sqlite3 %s .tables", path+"-wal", path)
+		}
+		if before, err = openRollback(path); err != nil {
+			return nil, err
 		}
 		st, err := f.Stat()
 		if err != nil {
 			return nil, err
 		}
-		return newDatabase(f, st.Size(), table)
+		return newDatabase(f, st.Size(), table, before)
 	}()
 	if err != nil {
 		f.Close()
+		if before != nil {
+			before.file.Close()
+		}
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return d, f, nil
+	return d, d, nil
 }
 
-func newDatabase(file io.ReaderAt, size int64, table string) (*database, error) {
-	d := &database{file: file}
+func newDatabase(file io.ReaderAt, size int64, table string, before *rollback) (*database, error) {
+	d := &database{file: file, before: before}
 	head := make([]byte, 100)
-	if n, _ := file.ReadAt(head, 0); n < len(head) || string(head[:16]) != "SQLite format 3\x00" {
+	var n int
+	if before != nil && before.at[1] > 0 {
+		n, _ = before.file.ReadAt(head, before.at[1])
+	} else {
+		n, _ = file.ReadAt(head, 0)
+	}
+	if n < len(head) || string(head[:16]) != "SQLite format 3\x00" {
 		return nil, fmt.Errorf("not an SQLite 3 database: it begins with %.40q", head[:n])
 	}
 	if d.page = int64(binary.BigEndian.Uint16(head[16:])); d.page == 1 {
@@ -68,6 +89,9 @@ func newDatabase(file io.ReaderAt, size int64, table string) (*database, error) 
 		return nil, errors.New("its texts are UTF-16; AISBench writes UTF-8")
 	}
 	d.pages = size / d.page
+	if before != nil {
+		d.pages = min(d.pages, before.pages)
+	}
 	if said := int64(binary.BigEndian.Uint32(head[28:])); said > d.pages {
 		return nil, fmt.Errorf("torn: its head tells of %d pages of %d bytes, the file holds %d", said, d.page, d.pages)
 	}
@@ -227,7 +251,11 @@ func (d *database) read(no int64) ([]byte, error) {
 		return nil, fmt.Errorf("%w (page %d of %d)", errPage, no, d.pages)
 	}
 	b := make([]byte, d.page)
-	if _, err := d.file.ReadAt(b, (no-1)*d.page); err != nil {
+	from, at := d.file, (no-1)*d.page
+	if d.before != nil && d.before.at[no] > 0 {
+		from, at = d.before.file, d.before.at[no]
+	}
+	if _, err := from.ReadAt(b, at); err != nil {
 		return nil, err
 	}
 	return b[:d.usable], nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ func deep(t testing.TB) (*database, []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := newDatabase(bytes.NewReader(b), int64(len(b)), "numpy_store")
+	d, err := newDatabase(bytes.NewReader(b), int64(len(b)), "numpy_store", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func TestBadDatabase(t *testing.T) {
 		if name == "wrong table" {
 			table = "nothing"
 		}
-		_, err := newDatabase(bytes.NewReader(c.b), int64(len(c.b)), table)
+		_, err := newDatabase(bytes.NewReader(c.b), int64(len(c.b)), table, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
@@ -102,7 +103,7 @@ func TestCircularDatabase(t *testing.T) {
 		t.Fatal("the root is a leaf")
 	}
 	binary.BigEndian.PutUint32(root[8:], uint32(d.root))
-	d, err := newDatabase(bytes.NewReader(b), int64(len(b)), "numpy_store")
+	d, err := newDatabase(bytes.NewReader(b), int64(len(b)), "numpy_store", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ func FuzzDatabase(f *testing.F) {
 	f.Add(b, []byte{}, int64(7))
 	f.Fuzz(func(t *testing.T, head, rest []byte, id int64) {
 		b := append(slices.Clone(head), rest...)
-		d, err := newDatabase(bytes.NewReader(b), int64(len(b)), "numpy_store")
+		d, err := newDatabase(bytes.NewReader(b), int64(len(b)), "numpy_store", nil)
 		if err != nil {
 			return
 		}
@@ -134,4 +135,56 @@ func FuzzDatabase(f *testing.F) {
 			return err
 		})
 	})
+}
+
+// A writer that was killed left a journal: what it had not committed is not there,
+// and what it changed is as before.
+func TestJournal(t *testing.T) {
+	d, file, err := openDatabase("testdata/hot.db", "numpy_store")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if d.before == nil || len(d.before.at) < 10 {
+		t.Fatalf("the journal gives %+v", d.before)
+	}
+	n := 0
+	err = d.each(func(id int64, record []byte) error {
+		n++
+		v, err := columns(record)
+		if err != nil {
+			return err
+		}
+		if id != int64(n) || !bytes.Equal(v[1].bytes, make([]byte, 300)) {
+			t.Errorf("row %d: %.20x", id, v[1].bytes)
+		}
+		return nil
+	})
+	if err != nil || n != 20 {
+		t.Errorf("%d rows, %v; 20 were committed", n, err)
+	}
+	// Without the journal the file shows what was never committed.
+	b, err := os.ReadFile("testdata/hot.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := filepath.Join(t.TempDir(), "x.db")
+	for _, side := range [][]byte{nil, []byte("x"), make([]byte, 600)} { // none, torn, ended
+		if side != nil {
+			if err := os.WriteFile(bare+"-journal", side, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(bare, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		d, file, err := openDatabase(bare, "numpy_store")
+		if err != nil {
+			continue // torn, which is as good
+		}
+		if d.before != nil {
+			t.Errorf("a journal of %d bytes counts", len(side))
+		}
+		file.Close()
+	}
 }
