@@ -50,9 +50,9 @@ AISBench printed, to the last digit.`,
 		}
 		return pflag.NormalizedName(name)
 	})
-	cmd.Flags().Int64Var(&o.Cap, "cap", 0, "requests in flight at most, AISBench's batch_size; default: case.json in DIR, then AISBench's own table")
+	cmd.Flags().Int64Var(&o.Cap, "cap", 0, "requests in flight at most, AISBench's batch_size; default: case.json in DIR, AISBench's own table, or its config")
 	cmd.Flags().StringVar(&o.Dataset, "dataset", "", "of what a killed run left in tmp/: the lines of this dataset's abbr")
-	cmd.Flags().BoolVar(&stream, "stream", true, "answers were streams; default: case.json in DIR, then true")
+	cmd.Flags().BoolVar(&stream, "stream", true, "answers were streams; default: case.json in DIR, AISBench's config, or true")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if out == "" {
 			return usageError("-o FILE is missing: the tape to write", "for example -o "+tapeName(true))

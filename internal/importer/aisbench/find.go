@@ -95,7 +95,7 @@ type settings struct {
 }
 
 // lookUp completes what the user gave from case.json in the folder that they
-// named, then from AISBench's own result table.
+// named, then from AISBench's own result table, then from the config beside it.
 func lookUp(o Options, path string, src *source, data string) (settings, error) {
 	s := settings{cap: o.Cap, capFrom: fromFlag, stream: o.Stream.V, streamKnown: o.Stream.OK}
 	var c struct {
@@ -120,6 +120,15 @@ func lookUp(o Options, path string, src *source, data string) (settings, error) 
 		}
 		for _, v := range table.Cap {
 			s.cap, s.capFrom = v, fromResult
+		}
+	}
+	if s.cap == 0 || !s.streamKnown {
+		cap, stream := configOf(src)
+		if s.cap == 0 && cap > 0 {
+			s.cap, s.capFrom = cap, fromConfig
+		}
+		if !s.streamKnown && stream.OK {
+			s.stream, s.streamKnown = stream.V, true
 		}
 	}
 	if !s.streamKnown {

@@ -124,6 +124,15 @@ func TestPlacesAndSettings(t *testing.T) {
 	if _, s, err := write(dir, Options{}); err != nil || s.Cap != 4 || s.CapFrom != fromResult {
 		t.Errorf("AISBench's own table: %+v, %v", s, err)
 	}
+	work := t.TempDir()
+	copyDir(t, filepath.Join(base, inside), filepath.Join(work, "performances/chat"))
+	put(t, filepath.Join(work, "configs/20261101_120000_77.py"), []byte(`models = [dict(abbr='other', batch_size=3, stream=True),
+    dict(abbr='chat', api_key='sk-x', type='ais_bench.benchmark.models.VLLMCustomAPIChat', batch_size=44, stream=False)]
+`))
+	put(t, filepath.Join(work, "configs/20261101_120001_78.py"), []byte("models = [(\n"))
+	if _, s, err := write(work, Options{}); err != nil || s.Cap != 44 || s.CapFrom != fromConfig || s.Stream || s.StreamSupposed {
+		t.Errorf("the config beside it: %+v, %v", s, err)
+	}
 }
 
 func put(t *testing.T, path string, b []byte) {
