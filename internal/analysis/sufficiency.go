@@ -40,6 +40,27 @@ func texts(missed []shortfall) string {
 	return join(words, ", ")
 }
 
+// The least that a window shows rates of: what a few requests in a blink did is
+// no rate of a service.
+const (
+	rateRequests     = 8
+	rateServiceTimes = 1.0
+)
+
+// tooFew says why a part of a run has no rates; "" where it has. The whole run, and
+// a phase of it, are what they are.
+func tooFew(w window.Interval, out *Window) string {
+	switch n := out.Facts.ServiceTimes; {
+	case w.Kind == window.KindWhole || window.IsPhase(w.Kind) && out.Requests > 0:
+		return ""
+	case out.Requests < rateRequests:
+		return fmt.Sprintf("the window holds %s (%d wanted for a rate)", plural(out.Requests, "request"), rateRequests)
+	case n != nil && *n < rateServiceTimes:
+		return fmt.Sprintf("the window is %.2f median E2E long (1 wanted for a rate)", *n)
+	}
+	return ""
+}
+
 // sufficiency warns of windows too small to confirm a steady state.
 func (r *run) sufficiency(w window.Interval, out *Window, o Options) {
 	if missed := shortfalls(out.Requests, float64(w.Length())/1e9, out.Facts.ServiceTimes, o); len(missed) > 0 {
@@ -132,6 +153,9 @@ func (r *run) windowSufficiency(res *Results, o Options) Check {
 	c.Value = ref(float64(w.Requests))
 	if w.From == nil {
 		c.Result, c.Why = ResultMiss, w.Why
+		if do := window.ChooseOver(w.Kind, r.reqs, r.groups).Do; do != "" {
+			c.Do = do
+		}
 		return c
 	}
 	c.Why = fmt.Sprintf("the %s window holds %s in %.1f s%s", w.Kind, plural(w.Requests, "request"), *w.System.DurationS, serviceTimes(w.Facts.ServiceTimes))

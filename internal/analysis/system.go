@@ -111,7 +111,17 @@ func (r *run) system(w window.Interval, out *Window, o Options) {
 	if w.Kind == window.KindStable {
 		s.ConcurrencyMean = r.stableConcurrency(w.Cohort, span)
 	}
-	if span > 0 {
+	r.windowFacts(w, out, span)
+	rated := span // 0: no rates
+	switch few := tooFew(w, out); {
+	case span <= 0:
+		out.Warnings = append(out.Warnings, "the window has no length: no rates")
+	case few != "":
+		out.Warnings = append(out.Warnings, "no rates: "+few)
+		rated = 0
+	}
+	r.goodput(w, &out.Facts, rated)
+	if rated > 0 {
 		s.RequestsPerS = ref(f.requests / span)
 		if f.noOutput < f.n || f.n == 0 {
 			s.OutputTokensPerS = ref(f.output / span)
@@ -122,13 +132,10 @@ func (r *run) system(w window.Interval, out *Window, o Options) {
 		if s.OutputTokensPerS != nil && s.InputTokensPerS != nil {
 			s.TotalTokensPerS = ref((f.output + f.input) / span)
 		}
-	} else {
-		out.Warnings = append(out.Warnings, "the window has no length: no rates")
 	}
 	if f.noOutput > 0 || f.noInput > 0 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("token rates leave out what was not counted: %d of %d requests without output count, %d without input count", f.noOutput, f.n, f.noInput))
 	}
-	r.windowFacts(w, out, span)
 	if w.Kind == window.KindSteady && !o.NoCI {
 		r.rateIntervals(w, out)
 	}
@@ -148,7 +155,7 @@ func (r *run) stableConcurrency(cohort []int, span float64) *float64 {
 	return ref(min(float64(sum)/1e9/span, float64(r.spec.Load.Concurrency)))
 }
 
-// windowFacts fills what sufficiency, cache, speculation and SLO rows say.
+// windowFacts fills what sufficiency, cache and speculation rows say.
 func (r *run) windowFacts(w window.Interval, out *Window, span float64) {
 	f := &out.Facts
 	if e2e := out.Metrics["e2e_ms"]; e2e != nil && e2e.P50 != nil && *e2e.P50 > 0 {
@@ -183,7 +190,6 @@ func (r *run) windowFacts(w window.Interval, out *Window, span float64) {
 	if v, ok := drafts.Rate(); ok {
 		f.AcceptRate, f.AcceptRateN = &v, drafts.RateN
 	}
-	r.goodput(w, f, span)
 }
 
 // toLastToken is the time from the start of a window, of each of its stretches, to

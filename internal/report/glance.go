@@ -159,7 +159,12 @@ func (c *console) serviceRows(ws []*analysis.Window) []sideRow {
 		add(label, func(w *analysis.Window) beside { return beside{value(of(w)), parens(brief(w.System.CI[key]))} })
 	}
 	for _, name := range systemRates {
-		rate(systemLabel(name), name, func(w *analysis.Window) *float64 { return *systemValue(&w.System, name) })
+		add(systemLabel(name), func(w *analysis.Window) beside {
+			if w.System.RequestsPerS == nil && w.System.DurationS != nil { // the window says why
+				return beside{"no rate", ""}
+			}
+			return beside{value(*systemValue(&w.System, name)), parens(brief(w.System.CI[name]))}
+		})
 	}
 	for _, name := range economy(c.r.Windows) {
 		if atAGlance(name) {

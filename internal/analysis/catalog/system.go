@@ -2,14 +2,14 @@ package catalog
 
 const (
 	byEvents   = "whole, stable, phase:…: the window's ok requests in full; others: what fell in (from, to], of ok requests of every phase but probes and preparation"
-	tokensLeft = "no request of the window has that count; requests without one are left out, and said"
+	tokensLeft = "no request of the window has that count; requests without one are left out, and said; no rates at all as for requests_per_s"
 )
 
 // systemRows are one value per window, of the whole service.
 var systemRows = []Entry{
 	{Name: "duration_s", Kind: KindSystem, Unit: "s", Definition: "to − from of the window", Fields: []string{"t_released", "t_end"}, Absent: "the window does not exist"},
 	{Name: "requests_per_s", Kind: KindSystem, Unit: "requests/s", Better: Higher, Definition: "requests ÷ duration",
-		Windows: byEvents + ": ends in it", Fields: []string{"t_end", "outcome"}, Enters: "ok requests", Absent: "the window has no length"},
+		Windows: byEvents + ": ends in it", Fields: []string{"t_end", "outcome"}, Enters: "ok requests", Absent: "the window has no length; or it is not the whole run or a phase, and holds fewer than 8 requests or less than one median E2E"},
 	{Name: "output_tokens_per_s", Kind: KindSystem, Unit: "tokens/s", Better: Higher, Definition: "output tokens ÷ duration",
 		Windows: byEvents + ": tokens of token events in it, a request's tokens spread over its events where events carry no counts",
 		Fields:  []string{"tokens.output", "events.dt", "events.kind", "events.tok", "t_wrote_first"}, Enters: "ok requests with an output count", Absent: tokensLeft},

@@ -23,6 +23,9 @@ var Phases = []tape.Phase{tape.PhaseProbe, tape.PhasePrepare, tape.PhaseWarmup, 
 // Usage says in a line what a kind may be.
 const Usage = "whole, stable, steady, seconds:10..60, rows:100..299 or phase:warmup"
 
+// IsPhase reports whether a kind is that of a phase.
+func IsPhase(kind string) bool { return strings.HasPrefix(kind, prefixPhase) }
+
 // Check reports what is wrong with the name of a window; nil: Choose knows it.
 func Check(kind string) error {
 	_, err := parse(kind)
@@ -97,6 +100,11 @@ func parseSeconds(text string) (int64, error) {
 	return int64(math.Round(v * 1e9)), nil
 }
 
+// shortly is a time in seconds to the hundredth: "10.28".
+func shortly(ns int64) string {
+	return strconv.FormatFloat(math.Round(float64(ns)/1e7)/100, 'f', -1, 64)
+}
+
 func parseRow(text string) (int64, error) {
 	v, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || v < 0 {
@@ -121,8 +129,12 @@ func bySeconds(reqs []metric.Request, from, to int64) Interval {
 	}
 	w.To = min(to, last)
 	w.CohortTo = w.To
+	clipped := ""
+	if to < math.MaxInt64 && last < to {
+		clipped = fmt.Sprintf("clipped to %s–%s s, where the run ended: ", shortly(from), shortly(w.To))
+	}
 	w.pick(reqs, func(q *metric.Request) bool { return from < q.Released && q.Released <= w.To }, "released outside")
-	w.Why = "as asked: seconds since t = 0; latencies of requests released in it, rates by the token events and stream ends in it"
+	w.Why = clipped + "as asked: seconds since t = 0; latencies of requests released in it, rates by the token events and stream ends in it"
 	return w
 }
 
@@ -136,7 +148,18 @@ func byRows(reqs []metric.Request, from, to int64) Interval {
 		return w
 	}
 	w.pick(reqs, func(q *metric.Request) bool { return from <= q.Seq && q.Seq <= to }, "of other rows")
-	w.Why = "as asked: plan rows; from their first release to their last end, rates by everything that happened between these"
+	if asked := to - from + 1; to < math.MaxInt64 {
+		exist := int64(0)
+		for i := range reqs {
+			if q := &reqs[i]; measured(q) && from <= q.Seq && q.Seq <= to {
+				exist++
+			}
+		}
+		if exist < asked {
+			w.Why = fmt.Sprintf("%d of %d asked rows exist as measured requests: ", exist, asked)
+		}
+	}
+	w.Why += "as asked: plan rows; from their first release to their last end, rates by everything that happened between these"
 	return w
 }
 

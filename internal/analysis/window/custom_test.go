@@ -33,15 +33,19 @@ func TestCustom(t *testing.T) {
 		leftOut  string
 		why      string
 		byEvents bool
+		told     string // beginning of Why
 	}{
 		{kind: "seconds:2..6", from: 2, to: 6, cohort: []int{3, 4, 6}, leftOut: "4 released outside, 1 not ok, 1 of other phases", byEvents: true},
 		{kind: "seconds:2s..6s", from: 2, to: 6, cohort: []int{3, 4, 6}, leftOut: "4 released outside, 1 not ok, 1 of other phases", byEvents: true},
 		{kind: "seconds:0.5..", from: .5, to: 9.5, cohort: []int{1, 2, 3, 4, 6, 7, 8}, leftOut: "1 not ok, 1 of other phases", byEvents: true},
-		{kind: "seconds:..1e3", from: 0, to: 9.5, cohort: []int{1, 2, 3, 4, 6, 7, 8}, leftOut: "1 not ok, 1 of other phases", byEvents: true},
+		{kind: "seconds:4..60", from: 4, to: 9.5, cohort: []int{6, 7, 8}, leftOut: "4 released outside, 1 not ok, 1 of other phases", byEvents: true, told: "clipped to 4–9.5 s, where the run ended: as asked"},
+		{kind: "seconds:4..9.5", from: 4, to: 9.5, cohort: []int{6, 7, 8}, leftOut: "4 released outside, 1 not ok, 1 of other phases", byEvents: true, told: "as asked"},
+		{kind: "rows:7..99", from: 7, to: 9.5, cohort: []int{7, 8}, leftOut: "6 of other rows, 1 of other phases", byEvents: true, told: "2 of 93 asked rows exist as measured requests: as asked"},
+		{kind: "seconds:..1e3", from: 0, to: 9.5, told: "clipped to 0–9.5 s", cohort: []int{1, 2, 3, 4, 6, 7, 8}, leftOut: "1 not ok, 1 of other phases", byEvents: true},
 		{kind: "seconds:9.2..9.4", from: 9.2, to: 9.4, leftOut: "8 released outside, 1 of other phases", byEvents: true},
 		{kind: "seconds:9.5..20", from: -1, why: "the run ended before 9.500 s"},
 		{kind: "rows:2..6", from: 2, to: 7.5, cohort: []int{2, 3, 4, 6}, leftOut: "3 of other rows, 1 not ok, 1 of other phases", byEvents: true},
-		{kind: "rows:7..", from: 7, to: 9.5, cohort: []int{7, 8}, leftOut: "6 of other rows, 1 of other phases", byEvents: true},
+		{kind: "rows:7..", from: 7, to: 9.5, cohort: []int{7, 8}, leftOut: "6 of other rows, 1 of other phases", byEvents: true, told: "as asked"},
 		{kind: "rows:9..99", from: -1, why: "no measured request of these rows"},
 		{kind: "phase:warmup", from: 0, to: 1.5, cohort: []int{0}, leftOut: "8 of other phases"},
 		{kind: "phase:measure", from: 1, to: 9.5, cohort: []int{1, 2, 3, 4, 6, 7, 8}, leftOut: "1 of other phases, 1 not ok"},
@@ -59,7 +63,7 @@ func TestCustom(t *testing.T) {
 				return
 			}
 			if !w.OK || w.Kind != c.kind || w.From != int64(math.Round(c.from*1e9)) || w.To != int64(math.Round(c.to*1e9)) || !slices.Equal(w.Cohort, c.cohort) ||
-				w.CohortTo != w.To || w.ByEvents != c.byEvents || !strings.HasPrefix(w.LeftOut, c.leftOut) {
+				w.CohortTo != w.To || w.ByEvents != c.byEvents || !strings.HasPrefix(w.LeftOut, c.leftOut) || !strings.HasPrefix(w.Why, c.told) {
 				t.Errorf("%+v", w)
 			}
 		})

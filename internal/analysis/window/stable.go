@@ -19,6 +19,7 @@ func stable(reqs []metric.Request, l Load) Interval {
 	var w Interval
 	if l.Concurrency <= 0 {
 		w.Why = "no stable window: load.concurrency sets no cap, and the rule needs one to be reached"
+		w.Do = "set a cap that the load reaches (load.concurrency), or read the steady window, which needs none"
 		return w
 	}
 	type event struct {
@@ -55,6 +56,7 @@ func stable(reqs []metric.Request, l Load) Interval {
 		switch {
 		case top < l.Concurrency:
 			w.Why = fmt.Sprintf("no stable window: the cap of %d was never full; at most %d ok requests were in flight", l.Concurrency, top)
+			w.Do = "a higher load.rate or a lower load.concurrency, so that the cap fills; more requests alone will not; or read the steady window, which needs no full cap"
 		default:
 			w.Why = fmt.Sprintf("no stable window: in flight rose to exactly %d only %s; the second rise opens the window", l.Concurrency, times(starts))
 		}

@@ -46,6 +46,7 @@ func steady(reqs []metric.Request, l Load) Interval {
 	}
 	if len(e2e) == 0 {
 		w.Why = "no steady window: no measured request ended well"
+		w.Do = "mend what the failed requests say; more of them will not help"
 		return w
 	}
 	slices.Sort(e2e)

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -97,6 +98,7 @@ func ChooseOver(kind string, reqs []metric.Request, groups []Group) Interval {
 	}
 	out := Interval{Kind: kind, From: math.MaxInt64, To: math.MinInt64, CohortTo: math.MinInt64}
 	var whys, none []reason
+	do := ""
 	for k, g := range groups {
 		own := reqs[g.From:g.To]
 		w := Choose(kind, own, g.Load)
@@ -105,6 +107,7 @@ func ChooseOver(kind string, reqs []metric.Request, groups []Group) Interval {
 		}
 		if !w.OK {
 			none = append(none, reason{k + 1, w.Why})
+			do = cmp.Or(do, w.Do)
 			out.leaveMore(part{released(own), "of runs without such a window"})
 			continue
 		}
@@ -118,7 +121,7 @@ func ChooseOver(kind string, reqs []metric.Request, groups []Group) Interval {
 		whys = append(whys, reason{k + 1, w.Why})
 	}
 	if !out.OK {
-		return Interval{Kind: kind, Why: few(none)}
+		return Interval{Kind: kind, Why: few(none), Do: do}
 	}
 	out.leave(out.left...)
 	out.Why = fmt.Sprintf("of %d runs one after the other, or groups of runs that overlapped, chosen in each by itself and united; the time between is in no rate: %s", len(groups), few(whys))

@@ -34,6 +34,9 @@ type Interval struct {
 	// Why says how the window was chosen or why it does not exist, LeftOut what is
 	// not in it.
 	Why, LeftOut string
+	// Do says what would make a window that does not exist, where sending more
+	// requests would not.
+	Do string
 
 	left []part // what LeftOut says
 }

@@ -1,0 +1,65 @@
+package analysis
+
+import (
+	"strings"
+	"testing"
+)
+
+// A part of a run with a handful of requests, or shorter than one of them, has
+// latencies and no rates; the whole run and a phase have theirs. That there is no
+// window at all has an advice that would make one.
+func TestTooFewForRates(t *testing.T) {
+	for _, c := range []struct {
+		window string
+		rates  bool
+		why    string
+	}{
+		{"whole", true, ""},
+		{"steady", true, ""},
+		{"seconds:10..10.05", false, "no rates: the window holds 0 requests (8 wanted for a rate)"},
+		{"seconds:10..10.75", false, "no rates: the window holds 7 requests (8 wanted for a rate)"},
+		{"seconds:10..10.85", true, ""},
+		{"rows:100..106", false, "7 requests"},
+		{"rows:100..107", true, ""},
+		{"phase:measure", true, ""},
+	} {
+		s := steadyRun(200)
+		s.spec = `{"load":{"requests":200,"rate":10},"report":{"slo":{"ttft_ms":1000}}}`
+		w := s.analyse(t, Options{Windows: []string{c.window}}).Windows[0]
+		sys, facts := w.System, w.Facts
+		for name, v := range map[string]*float64{"requests": sys.RequestsPerS, "output": sys.OutputTokensPerS, "input": sys.InputTokensPerS, "total": sys.TotalTokensPerS,
+			"good": facts.GoodPerS, "good tokens": facts.GoodTokensPerS} {
+			if (v != nil) != c.rates {
+				t.Errorf("%s: %s %v", c.window, name, v)
+			}
+		}
+		if got := strings.Join(w.Warnings, "; "); !strings.Contains(got, c.why) || c.rates && strings.Contains(got, "no rates") {
+			t.Errorf("%s: %q", c.window, got)
+		}
+		if sys.DurationS == nil {
+			t.Errorf("%s: no duration", c.window)
+		}
+	}
+	s := steadyRun(200) // many requests that all last longer than the window
+	for i, q := range s.reqs {
+		s.reqs[i] = ok(q.Seq, int64(i)*msec, every(20, 50*msec, 50*msec)...)
+	}
+	s.spec = `{"load":{"requests":200,"concurrency":500}}`
+	if w := s.analyse(t, Options{Windows: []string{"seconds:0..0.1"}}).Windows[0]; w.System.RequestsPerS != nil || !strings.Contains(strings.Join(w.Warnings, "; "), "no rates: the window is 0.10 median E2E long (1 wanted for a rate)") {
+		t.Errorf("%v", w.Warnings)
+	}
+}
+
+func TestAdviceWithoutAWindow(t *testing.T) {
+	for spec, do := range map[string]string{
+		`{"load":{"requests":200,"rate":10,"concurrency":16}}`: "a higher load.rate or a lower load.concurrency",
+		`{"load":{"requests":200,"rate":10}}`:                  "set a cap",
+	} {
+		s := steadyRun(200)
+		s.spec = spec
+		c := check(t, s.analyse(t, Options{Windows: []string{"whole", "stable"}}), "window_sufficiency")
+		if c.Result != ResultMiss || !strings.HasPrefix(c.Do, do) || strings.Contains(c.Do, "send more requests") {
+			t.Errorf("%s: %s %q → %q", spec, c.Result, c.Why, c.Do)
+		}
+	}
+}
