@@ -32,7 +32,7 @@ var specFlagPaths = []struct{ flag, path, help string }{
 	{"url", "target.url", "server: host:port, or any form of its base or endpoint URL"},
 	{"api", "target.api", "what the server speaks: " + strings.Join(dialect.Names(), ", ")},
 	{"model", "target.model", "model id; default: the only one the server lists"},
-	{"api-key", "target.api_key", "sent as a bearer token; never written down"},
+	{"api-key", "target.api_key", "sent as a bearer token; never written down; '${VARIABLE}' is read from the environment"},
 	{"dataset", "workload.dataset.path", "rows to send: JSONL, JSON, CSV, TSV, text, Parquet, or a trace"},
 	{"dataset-format", "workload.dataset.format", "how rows are laid out, or what they mean (docs/datasets.md)"},
 	{"on-bad-row", "workload.dataset.on_bad_row", "fail, or skip: leave bad rows out and count them"},

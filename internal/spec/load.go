@@ -287,6 +287,18 @@ func (d *decoder) set(set Set) {
 		d.add(at.issue("", "", "the value is not UTF-8"))
 		return
 	}
+	if path == "target.api_key" || strings.HasPrefix(path, "target.headers.") {
+		// A key that the shell fills in stands in the list of processes.
+		text, _, bad := expand(set.Value, d.env)
+		if bad != nil {
+			if bad.unset == "" { // its message quotes what may be a secret
+				bad.message = "${ begins no variable"
+			}
+			d.add(at.issue(path, bad.hint, "%s", bad.message))
+			return
+		}
+		set.Value = text
+	}
 	v, ok := reach(reflect.ValueOf(d.spec).Elem(), path)
 	if !ok {
 		if head, _, more := strings.Cut(path, "."); more && head == "workload" && strings.HasPrefix(path, "workload.sampling.") {

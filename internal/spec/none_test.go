@@ -121,3 +121,24 @@ func TestAfter(t *testing.T) {
 		})
 	}
 }
+
+// ${VARIABLE} in a flag that holds a credential is filled in here, so that the
+// value is no argument of the process; other flags are taken as they stand.
+func TestCredentialFlags(t *testing.T) {
+	env := environ(map[string]string{"KEY": "sk-1"})
+	s, issues := Read("", env, []Set{
+		{Path: "target.url", Value: "h:1"}, {Path: "workload.dataset.path", Value: "x"}, {Path: "workload.template", Value: "${KEY} {question}"},
+		{Path: "target.api_key", Value: "${KEY}"}, {Path: "target.headers.X-Token", Value: "a ${KEY}"},
+	})
+	if text := format(issues); text != "" || s.Target.APIKey != "sk-1" || s.Target.Headers["X-Token"] != "a sk-1" || s.Workload.Template != "${KEY} {question}" {
+		t.Errorf("%s %+v", text, s.Target)
+	}
+	_, issues = Read("", env, []Set{{Path: "target.api_key", Value: "${sk-2}"}})
+	if text := format(issues); !strings.Contains(text, "begins no variable") || strings.Contains(text, "sk-2") {
+		t.Error(text)
+	}
+	_, issues = Read("", env, []Set{{Path: "target.api_key", Value: "${NO_KEY}", Origin: "--api-key"}})
+	if text := format(issues); !strings.Contains(text, "--api-key: ") || !strings.Contains(text, "NO_KEY") {
+		t.Error(text)
+	}
+}
