@@ -2,6 +2,7 @@ package tape
 
 import (
 	"encoding/json"
+	"math"
 	"strconv"
 	"unicode/utf8"
 )
@@ -135,12 +136,39 @@ func appendRequest(b []byte, r *Request) []byte {
 		b = appendTextIf(b, `,"tools":`, o.Tools)
 		b = append(dropComma(b, from), '}')
 	}
-	if r.Src != nil { // imported: shortest digits that read back as the same number
-		if points, err := json.Marshal(r.Src); err == nil { // NaN and the infinities are no times
-			b = append(append(b, `,"src":`...), points...)
-		}
+	if r.Src != nil {
+		b = appendSrc(b, r.Src)
 	}
 	return append(b, '}')
+}
+
+// appendSrc writes the shortest digits that read back as the same numbers. NaN and
+// the infinities are no times: with one among them there is no src.
+func appendSrc(b []byte, s *Src) []byte {
+	before := len(b)
+	b = append(b, `,"src":{"t":`...)
+	if s.T == nil {
+		return append(b, "null}"...)
+	}
+	b = append(b, '[')
+	for i, v := range s.T {
+		if v-v != 0 {
+			return b[:before]
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		format := byte('f')
+		if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
+			format = 'e'
+		}
+		b = strconv.AppendFloat(b, v, format, -1, 64)
+		if n := len(b); format == 'e' && b[n-4] == 'e' && b[n-2] == '0' { // e-09 is e-9, as encoding/json has it
+			b[n-2] = b[n-1]
+			b = b[:n-1]
+		}
+	}
+	return append(b, "]}"...)
 }
 
 func appendAttempt(b []byte, a *Attempt) []byte {

@@ -11,6 +11,7 @@ import (
 	"hash"
 	"io"
 	"os"
+	"runtime"
 	"syscall"
 	"unicode/utf8"
 
@@ -41,15 +42,23 @@ type Writer struct {
 // NewWriter writes to w, as zstd frames when compress is set. Close does not
 // close w.
 func NewWriter(w io.Writer, compress bool) *Writer {
+	// One goroutine: the encoder shares its machine with the measurement.
+	return newWriter(w, compress, 1)
+}
+
+// NewBulkWriter is NewWriter with compression, for tapes that are made of what is
+// there already: it compresses on other cores than the caller's.
+func NewBulkWriter(w io.Writer) *Writer { return newWriter(w, true, max(2, runtime.GOMAXPROCS(0))) }
+
+func newWriter(w io.Writer, compress bool, cores int) *Writer {
 	t := &Writer{out: w, sum: sha256.New()}
 	if !compress {
 		t.plain = bufio.NewWriterSize(w, 64<<10)
 		return t
 	}
-	// One goroutine, and a window that a request line of thousands of events
-	// fits into: the encoder shares its machine with the measurement.
+	// A window that a request line of thousands of events fits into.
 	enc, err := zstd.NewWriter(w,
-		zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderConcurrency(cores),
 		zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithWindowSize(256<<10),
 		zstd.WithLowerEncoderMem(true))

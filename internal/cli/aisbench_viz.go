@@ -116,7 +116,7 @@ func (a *app) recompute(l *aisbench.Layout, o aisbenchOptions) error {
 		}
 		defer os.Remove(f.Name())
 		defer f.Close()
-		w := tape.NewWriter(f, true)
+		w := tape.NewBulkWriter(f)
 		s, err := importer.Write(w, filepath.Join(l.Dir, "performances", l.Model, l.Dataset+detailsSuffix), importer.Options{Writer: toolFacts()})
 		if err == nil {
 			err = w.Close()

@@ -66,7 +66,7 @@ AISBench printed, to the last digit.`,
 		o.Writer = toolFacts()
 		var s *aisbench.Summary
 		err := writeNew(out, func(f *os.File) (err error) {
-			w := tape.NewWriter(f, true)
+			w := tape.NewBulkWriter(f)
 			if s, err = aisbench.Write(w, args[0], o); err != nil {
 				return err
 			}

@@ -54,7 +54,7 @@ What that tool did not record is not observed; the tape's header says what.`,
 		}
 		var s *importer.Summary
 		err := writeNew(out, func(f *os.File) (err error) {
-			w := tape.NewWriter(f, true)
+			w := tape.NewBulkWriter(f)
 			if s, err = r.write(w, args[0], number, toolFacts()); err != nil {
 				return err
 			}
