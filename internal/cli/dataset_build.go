@@ -17,7 +17,8 @@ import (
 
 func (a *app) buildCommand() *cobra.Command {
 	var f rowFlags
-	var out, resalt string
+	var out outFile
+	var resalt string
 	var seed, salt uint64
 	p := synth.Defaults()
 	cmd := &cobra.Command{
@@ -41,7 +42,8 @@ templated input, as the server's usage does.`,
 		Args: cobra.NoArgs,
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&out, "out", "", "the file to write, which must not exist yet")
+	fs.StringVar(&out.path, "out", "", "the file to write, which must not exist yet")
+	fs.BoolVar(&out.force, "force", false, "write over the files of an earlier set")
 	f.registerTokenizer(cmd)
 	fs.IntVar(&p.Requests, "requests", p.Requests, "rows")
 	fs.StringVar(&p.Input, "input", p.Input, "length of a prompt in tokens")
@@ -60,7 +62,7 @@ templated input, as the server's usage does.`,
 	fs.Uint64Var(&salt, "salt", 0, "of the text alone, beside --seed")
 	fs.StringVar(&resalt, "resalt", "", "a manifest: the same set in other words")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if out == "" {
+		if out.path == "" {
 			return usageError("nowhere to write: --out is not given", "tokentape dataset build --out data.jsonl …")
 		}
 		var old *synth.Manifest
@@ -125,7 +127,7 @@ func drawn() uint64 {
 	return uint64(binary.LittleEndian.Uint32(b[:]))
 }
 
-func (a *app) build(cmd *cobra.Command, out string, p synth.Params, tok synth.Tokenizer, old *synth.Manifest) error {
+func (a *app) build(cmd *cobra.Command, to outFile, p synth.Params, tok synth.Tokenizer, old *synth.Manifest) error {
 	b, err := synth.NewBuilder(p, tok)
 	if err != nil {
 		return usageError(err.Error())
@@ -135,18 +137,18 @@ func (a *app) build(cmd *cobra.Command, out string, p synth.Params, tok synth.To
 			return usageError(err.Error())
 		}
 	}
-	prepare := ""
+	out, prepare := to.path, ""
 	if p.Prepare {
 		prepare = strings.TrimSuffix(out, ".jsonl") + ".prepare.jsonl"
 	}
 	for _, path := range []string{out, manifestName(out), prepare} {
-		if _, err := os.Lstat(path); path != "" && err == nil {
-			return usageError(path + ": there is such a file already; nothing is overwritten")
+		if _, err := os.Lstat(path); path != "" && err == nil && !to.force {
+			return usageError(path+": there is such a file already; nothing is overwritten", "another name, or --force, which writes over the set")
 		}
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	m, err := a.writeSet(ctx, b, out, prepare)
+	m, err := a.writeSet(ctx, b, to, prepare)
 	if err != nil {
 		return datasetError(ctx, err)
 	}
@@ -155,7 +157,7 @@ func (a *app) build(cmd *cobra.Command, out string, p synth.Params, tok synth.To
 }
 
 // writeSet writes the set, then its manifest, each whole or not at all.
-func (a *app) writeSet(ctx context.Context, b *synth.Builder, out, prepare string) (m *synth.Manifest, err error) {
+func (a *app) writeSet(ctx context.Context, b *synth.Builder, to outFile, prepare string) (m *synth.Manifest, err error) {
 	show := a.loading()
 	defer show.done()
 	write := func(f, pf *os.File) (err error) {
@@ -177,17 +179,18 @@ func (a *app) writeSet(ctx context.Context, b *synth.Builder, out, prepare strin
 		}
 		return w.Flush()
 	}
-	err = writeNew(out, func(f *os.File) error {
+	put := to.writer()
+	err = put(to.path, func(f *os.File) error {
 		if prepare == "" {
 			return write(f, nil)
 		}
-		return writeNew(prepare, func(pf *os.File) error { return write(f, pf) })
+		return put(prepare, func(pf *os.File) error { return write(f, pf) })
 	})
 	if err != nil {
 		return nil, err
 	}
-	m.Name(out, prepare)
-	return m, writeNew(manifestName(out), func(f *os.File) error { return m.Write(f) })
+	m.Name(to.path, prepare)
+	return m, put(manifestName(to.path), func(f *os.File) error { return m.Write(f) })
 }
 
 func (a *app) describeSet(out, prepare string, m *synth.Manifest) {

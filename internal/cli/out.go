@@ -26,6 +26,14 @@ func (o outFile) check() error {
 	return nil
 }
 
+// writer makes a file, new or over another, as was asked for.
+func (o outFile) writer() func(path string, fill func(*os.File) error) error {
+	if o.force {
+		return writeOver
+	}
+	return writeNew
+}
+
 // put prints a view, or writes it to a file, which must be new unless forced.
 func (a *app) put(view []byte, out outFile) error {
 	if out.path == "" {
@@ -34,11 +42,7 @@ func (a *app) put(view []byte, out outFile) error {
 		}
 		return nil
 	}
-	write := writeNew
-	if out.force {
-		write = writeOver
-	}
-	err := write(out.path, func(f *os.File) error {
+	err := out.writer()(out.path, func(f *os.File) error {
 		_, err := f.Write(view)
 		return err
 	})
