@@ -181,6 +181,7 @@ func analyse(src Source, o Options) (*run, *Results, Options, error) {
 	}
 	res.Rows = r.rows(members)
 	res.Verdict = r.verdict(res, o)
+	res.Notes = timely(res.Notes, res.Verdict.Checks)
 	res.Expect = r.expect(res, o)
 	if r.later != nil && r.later.err != nil {
 		return nil, nil, o, r.later.err

@@ -38,6 +38,7 @@ type script struct {
 	cache  *tape.CachePlan
 	tok    *tape.FileRef
 	warmup tape.Opt[int64] // of the footer
+	notes  []string
 }
 
 func (s *script) header() *tape.Header {
@@ -48,7 +49,7 @@ func (s *script) header() *tape.Header {
 		Data:   tape.DataRef{Path: "data.jsonl", Rows: 1000, SHA256: "bb"},
 		Host:   tape.Host{OS: "linux", Arch: "amd64", CPUs: 4},
 		Server: tape.Server{URL: "http://127.0.0.1:30000/v1/chat/completions", Model: "m"},
-		Cache:  s.cache, Tok: s.tok,
+		Cache:  s.cache, Tok: s.tok, Notes: s.notes,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"tokentape/internal/analysis"
 	"tokentape/internal/spec"
 	"tokentape/internal/workload"
 	"tokentape/internal/workload/dataset"
@@ -52,8 +53,8 @@ func (j *job) expectCache() {
 			continue
 		}
 		if p := x.Prepare; p != nil && (j.prep.source == nil || j.prep.source.Info().SHA256 != p.SHA256) {
-			j.notes = append(j.notes, fmt.Sprintf("%s expects that the rows of %s were sent before, and this run does not: prepare.dataset: %s",
-				path, p.File, filepath.Join(filepath.Dir(path), filepath.Base(p.File))))
+			j.notes = append(j.notes, fmt.Sprintf("%s expects that the rows of %s %s: prepare.dataset: %s",
+				path, p.File, analysis.NoteNotPrepared, filepath.Join(filepath.Dir(path), filepath.Base(p.File))))
 		}
 		sets[i], head.Zero = x, head.Zero && x.Zero()
 		if head.From == nil {

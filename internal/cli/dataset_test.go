@@ -172,7 +172,7 @@ func TestCopyIsAccepted(t *testing.T) {
 func TestSentBeforeReadsHeads(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "runs [*]")
 	here := []string{"http://h:30000/v1/chat/completions"}
-	if got := sentBefore(out, "x", here); got != nil {
+	if got := sentBefore(out, "", "", "x", here); got != nil {
 		t.Errorf("without a folder: %v", got)
 	}
 	write := func(run, text string) {
@@ -189,7 +189,7 @@ func TestSentBeforeReadsHeads(t *testing.T) {
 	write("2026-01-02T000000Z", "no tape at all")
 	write("2026-01-03T000000Z", "")
 	write("2026-01-04T000000Z", header)
-	got := sentBefore(out, "x", here)
+	got := sentBefore(out, "", "", "x", here)
 	if len(got) != 1 || !strings.Contains(got[0], "2 times") || !strings.Contains(got[0], "2026-01-04") {
 		t.Errorf("%v", got)
 	}
@@ -200,22 +200,36 @@ func TestSentBeforeReadsHeads(t *testing.T) {
 	} {
 		sent := fmt.Sprintf(`{"type":"header","schema":%q,"dataset":{"sha256":"z"},"server":{"url":%q}}`, tape.Schema, url) + "\n"
 		write("2026-01-05T000000Z", sent)
-		if got := sentBefore(out, "z", here); (got != nil) != same {
+		if got := sentBefore(out, "", "", "z", here); (got != nil) != same {
 			t.Errorf("%s: %v", url, got)
 		}
 	}
 	several := fmt.Sprintf(`{"type":"header","schema":%q,"dataset":{"sha256":"z"},"server":{"url":"http://a:1/x","urls":["http://a:1/x","https://h/x"]}}`, tape.Schema) + "\n"
 	write("2026-01-05T000000Z", several)
-	if got := sentBefore(out, "z", []string{"http://c:1/x", "https://h:443/x"}); len(got) != 1 || !strings.Contains(got[0], "sent to this server before, once") {
+	if got := sentBefore(out, "", "", "z", []string{"http://c:1/x", "https://h:443/x"}); len(got) != 1 || !strings.Contains(got[0], "sent to this server before, once") {
 		t.Errorf("%v", got)
 	}
-	if got := sentBefore(out, "y", here); got != nil {
+	if got := sentBefore(out, "", "", "y", here); got != nil {
 		t.Errorf("another dataset: %v", got)
+	}
+	// A series of repeats is no news of itself; a set without a manifest is not made afresh.
+	if got := sentBefore(out, filepath.Join(out, "name"), "", "z", []string{"http://a:1/x"}); got != nil {
+		t.Errorf("of its own series: %v", got)
+	}
+	data := filepath.Join(out, "set.jsonl")
+	if got := sentBefore(out, "", data, "z", []string{"http://a:1/x"}); len(got) != 1 || strings.Contains(got[0], "resalt") {
+		t.Errorf("without a manifest: %v", got)
+	}
+	if err := os.WriteFile(manifestName(data), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := sentBefore(out, "", data, "z", []string{"http://a:1/x"}); len(got) != 1 || !strings.Contains(got[0], "--resalt "+manifestName(data)) {
+		t.Errorf("with a manifest: %v", got)
 	}
 	for i := range mostRuns {
 		write(fmt.Sprintf("2027-01-01T%06dZ", i), "")
 	}
-	if got := sentBefore(out, "x", here); got != nil {
+	if got := sentBefore(out, "", "", "x", here); got != nil {
 		t.Errorf("runs older than the newest %d: %v", mostRuns, got)
 	}
 }

@@ -120,6 +120,7 @@ func (a *app) repeat(ctx context.Context, args []string, f *specFlags, o runOpti
 		}
 	}
 	o.quiet = !o.json || len(sides) > 1
+	o.series = parent.path
 	order := repeatOrder(r.times, len(sides), seed)
 	var codes []int
 	var last error

@@ -37,6 +37,7 @@ type runOptions struct {
 	noLive bool
 	dir    string // of the run, which must not exist yet; "": a new one below out
 	quiet  bool   // no report on standard output
+	series string // the folder of the repeats that the run is one of; "": none
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -114,7 +115,7 @@ func (a *app) run(ctx context.Context, j *job, o runOptions) (string, error) {
 		return "", err
 	}
 
-	j.notes = append(j.notes, sentBefore(o.out, j.source.Info().SHA256, append(pre.Server.URLs, pre.Server.URL))...)
+	j.notes = append(j.notes, sentBefore(o.out, o.series, j.source.Info().Path, j.source.Info().SHA256, append(pre.Server.URLs, pre.Server.URL))...)
 	j.expectCache()
 	dir, err := o.folder(j.spec.Name, clk.Wall())
 	if err != nil {

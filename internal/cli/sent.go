@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"tokentape/internal/analysis"
 	"tokentape/tape"
 )
 
@@ -20,15 +21,19 @@ const mostRuns = 200
 // sentBefore is a note when an earlier run under out has sent the same dataset to
 // one of these servers: its prefix cache may still have it, that of another server
 // cannot. Of each tape only the header is read; one that does not say where it
-// went counts.
-func sentBefore(out, sha256 string, urls []string) []string {
+// went counts. Runs below series are repeats that the user asked for, and no news.
+// data is the dataset: where a manifest stands beside it, it can be made afresh.
+func sentBefore(out, series, data, sha256 string, urls []string) []string {
 	var tapes []string
 	for _, name := range []string{tapeName(true), tapeName(false)} {
 		// A folder whose name looks like a pattern is not one: fs.Glob does not
 		// take it as such.
 		found, _ := fs.Glob(os.DirFS(out), "*/*/"+name)
 		for _, f := range found {
-			tapes = append(tapes, filepath.Join(out, f))
+			path := filepath.Join(out, f)
+			if series == "" || !strings.HasPrefix(path, filepath.Clean(series)+string(filepath.Separator)) {
+				tapes = append(tapes, path)
+			}
 		}
 	}
 	stamp := func(path string) string { return filepath.Base(filepath.Dir(path)) } // begins with the time
@@ -49,8 +54,12 @@ func sentBefore(out, sha256 string, urls []string) []string {
 	if n > 1 {
 		times = fmt.Sprintf("%d times", n)
 	}
-	return []string{fmt.Sprintf("these rows were sent to this server before, %s under %s (last by %s): its prefix cache may still hold them; "+
-		"a built set is made afresh with tokentape dataset build --resalt FILE.manifest.json --out NEW.jsonl", times, out, last)}
+	note := fmt.Sprintf("%s, %s under %s (last by %s): its prefix cache may still hold them", analysis.NoteSentBefore, times, out, last)
+	manifest := manifestName(data)
+	if _, err := os.Stat(manifest); err == nil && data != "" {
+		note += "; the set is made afresh with tokentape dataset build --resalt " + manifest + " --out NEW.jsonl"
+	}
+	return []string{note}
 }
 
 // sameServer reports whether two lists of URLs have a server in common, whatever

@@ -220,7 +220,11 @@ func (n *notes) end(s *Source) {
 		n.say("%d of %d dataset rows are used, as filter, skip and limit say", rows, s.file.Len())
 	}
 	if n.output > 0 && n.whole == 0 {
-		n.say("%d of %d dataset rows set their own output length (%d to %d tokens), which wins over workload.output_tokens", n.output, rows, n.least, n.most)
+		over := ""
+		if s.w.OutputTokens > 0 {
+			over = ", which wins over workload.output_tokens"
+		}
+		n.say("%d of %d dataset rows set their own output length (%d to %d tokens)%s", n.output, rows, n.least, n.most, over)
 	}
 	if n.messages > 0 && s.name == "" {
 		n.say("%d of %d dataset rows have no question; their messages are sent as they are", n.messages, rows)
