@@ -244,20 +244,31 @@ func TestMergeOfOne(t *testing.T) {
 	}
 }
 
-// Runs that differ from each other widen what their pool is sure of, or leave it
-// without intervals: ten batches of one run are not ten of all.
-func TestPooledIntervalsKnowOfRuns(t *testing.T) {
+// pooled is the steady window of repeats, each with a base cost of a step of its own.
+func pooled(t *testing.T, n int, base ...int64) (w *Window, tpot []float64) {
+	t.Helper()
 	var paths []string
-	var means []float64
-	for k := range 4 {
+	for k, more := range base {
 		m := *modelOf(t, "closed")
-		m.decodeBase += int64(k) * 4e6
-		s := m.run(640, uint64(k))
-		path := piece(t, s, fmt.Sprint("r", k), float64(k)*1000)
+		m.decodeBase += more
+		path := piece(t, m.run(n, uint64(k)), fmt.Sprint("r", k), float64(k)*1000)
 		paths = append(paths, path)
-		means = append(means, *windowOf(t, read(t, path, Options{NoCI: true}), "steady").Metrics["tpot_ms"].Mean)
+		tpot = append(tpot, *windowOf(t, read(t, path, Options{NoCI: true}), "steady").Metrics["tpot_ms"].Mean)
 	}
-	w := windowOf(t, read(t, together(t, false, paths...), Options{}), "steady")
+	return windowOf(t, read(t, together(t, false, paths...), Options{}), "steady"), tpot
+}
+
+// Intervals of a pool are of long runs: what the start of each does to its steady
+// window is in all of them, and does not fade as chance does. Runs that differ from
+// each other widen them, or leave none: batches of one are not batches of all.
+func TestIntervalsOfPools(t *testing.T) {
+	if w, _ := pooled(t, 1280, 0, 0); w.Metrics["e2e_ms"].CI["mean"][0] == nil || w.System.CI["requests_per_s"][0] == nil {
+		t.Error("two long runs alike have no interval")
+	}
+	if w, _ := pooled(t, 160, 0, 0, 0, 0, 0, 0, 0, 0); len(w.System.CI) > 0 || len(w.Metrics["e2e_ms"].CI) > 0 {
+		t.Error("eight short runs have intervals")
+	}
+	w, means := pooled(t, 1280, 0, 8e6)
 	for name, ci := range w.Metrics["tpot_ms"].CI {
 		if name != "mean" && name != "p50" {
 			continue

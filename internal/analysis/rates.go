@@ -43,7 +43,10 @@ func (r *run) inefficiency(w window.Interval, f func(*metric.Request) (int64, bo
 }
 
 // medianE2Es is the length of a window in median E2E of its cohort; 0 when it
-// has none.
+// has none. A union counts as its shortest stretch ÷ their number: what the start
+// of each run still does in its stretch is in all of them, so that it does not fade
+// as chance does when runs are pooled. Against the error of the pool it weighs
+// √(stretches ÷ their length).
 func (r *run) medianE2Es(w window.Interval) float64 {
 	var xs []float64
 	for _, i := range w.Cohort {
@@ -55,7 +58,12 @@ func (r *run) medianE2Es(w window.Interval) float64 {
 	if median <= 0 {
 		return 0
 	}
-	return float64(w.Length()) / median
+	each := w.Each()
+	shortest := each[0].Length()
+	for _, s := range each {
+		shortest = min(shortest, s.Length())
+	}
+	return float64(shortest) / float64(len(each)) / median
 }
 
 // rateBins is the number of stretches that rates are followed over: many more
