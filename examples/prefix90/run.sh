@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A saturated server with a warm prefix cache: whole, stable and steady side by
-# side, and the same three again when the server is gone. About 25 s.
+# side, and the same results made again when the server is gone. About 25 s.
 # Leaves the run in the folder given as $1 (default: runs).
 set -euo pipefail
 
@@ -36,7 +36,7 @@ done
 TOKENTAPE_URL=$url TOKENTAPE_ROWS=$tmp/rows.jsonl tokentape run "$here/spec.yaml" --out "$out" </dev/null || { code=$?; [ $code = 5 ] || exit $code; }
 stop
 run=$(ls -d "$out"/prefix90/*/ | tail -n 1)
-printf '\n== the server is gone; the same three windows, off the tape\n'
+printf '\n== the server is gone; results.json once more, off the tape\n'
 tokentape report "$run" --format json >"$tmp/again.json"
 cmp "$tmp/again.json" "$run/results.json"
 echo "results.json: the same bytes again"

@@ -1,0 +1,88 @@
+package docstest
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tokentape/internal/analysis"
+	"tokentape/internal/report"
+)
+
+var update = flag.Bool("update", false, "make the pictures in the documents again")
+
+// picture is a marked block that shows the beginning of a report:
+//
+//	<!-- report TAPE, until "LINE" -->
+//	```text
+//	what the console view of the tape says, to the line that begins so
+//	…
+//	```
+var picture = regexp.MustCompile("(?s)<!-- report ([^ ,]+), until \"([^\"\n]+)\" -->\n```text\n(.*?)```\n")
+
+// pictures makes every picture of a document again. n is how many there are.
+func pictures(root, text string) (out string, n int, err error) {
+	out = picture.ReplaceAllStringFunc(text, func(block string) string {
+		n++
+		m := picture.FindStringSubmatch(block)
+		body, renderErr := render(filepath.Join(root, m[1]), m[2])
+		if renderErr != nil {
+			err = renderErr
+			return block
+		}
+		return fmt.Sprintf("<!-- report %s, until %q -->\n```text\n%s```\n", m[1], m[2], body)
+	})
+	return out, n, err
+}
+
+// render is the console view of a tape before the line that begins with until.
+func render(path, until string) (string, error) {
+	res, err := analysis.AnalyseFile(path, analysis.Options{})
+	if err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	if err := report.Console(&b, res, report.Options{Width: 100}); err != nil {
+		return "", err
+	}
+	head, _, found := strings.Cut(b.String(), "\n"+until)
+	if !found {
+		return "", fmt.Errorf("%s: no line of its report begins with %q", path, until)
+	}
+	return strings.TrimRight(head, "\n") + "\n…\n", nil
+}
+
+// The pictures in the documents are what the present report says of a recorded
+// tape. go test ./internal/docstest -update makes them again.
+func TestPictures(t *testing.T) {
+	root := filepath.Join("..", "..")
+	for _, doc := range []string{"README.md", "README.zh.md"} {
+		b, err := os.ReadFile(filepath.Join(root, doc))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, n, err := pictures(root, string(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			t.Errorf("%s shows no report that is marked <!-- report TAPE, until \"LINE\" -->", doc)
+		}
+		if *update {
+			if err := os.WriteFile(filepath.Join(root, doc), []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(string(b), want); diff != "" {
+			t.Errorf("%s shows another report than the present one; go test ./internal/docstest -update makes it again (-shown +present):\n%s", doc, diff)
+		}
+	}
+}
