@@ -158,6 +158,8 @@ func (r *run) explain(res *Results, o Options, e *Explanation, c catalog.Conditi
 		x.window(asked)
 	case catalog.KindRequest:
 		x.everyRequest()
+	case catalog.KindTerm:
+		e.Absent = "a word of the report, and no value of a run"
 	default:
 		x.ofRun()
 	}

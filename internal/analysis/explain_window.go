@@ -218,7 +218,7 @@ func (x *explainer) statistic(name string, all []sample, s *Summary, what string
 		case name == "sd" && n > 1:
 			x.how("√(Σ (x − mean)² ÷ (n − 1)) with mean %s and n %d", trim(*s.Mean), n)
 		case name == "n_eff" && s.NEff != nil:
-			x.how("n = %d samples are worth %s independent ones: requests that are neighbours share a queue", n, digits(*s.NEff))
+			x.how("n = %d samples are worth %s independent ones (n ÷ g: requests that are neighbours share a queue, and g is by how alike they are; docs/statistics.md)", n, digits(*s.NEff))
 		}
 		x.e.RequestsAre = "the smallest and the largest " + what + "s"
 		if n <= 6 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -151,6 +152,9 @@ func corrected(c *compare.Comparison) string {
 	if c.Family == 0 {
 		return strings.Join(c.On, ", ") + "; no test could be made"
 	}
+	if c.Family == 1 {
+		return fmt.Sprintf("%s; 1 test, at %s %%", strings.Join(c.On, ", "), num(c.Alpha*100))
+	}
 	return fmt.Sprintf("%s; %d tests, corrected for their number (Holm), at %s %%", strings.Join(c.On, ", "), c.Family, num(c.Alpha*100))
 }
 
@@ -234,9 +238,9 @@ func (p *page) pair(r *compare.Pair, several, full bool) {
 	p.compareTable(t)
 	p.list("Unlike: the sides do not answer quite the same question", r.Unlike, yellow)
 	p.list("Warnings", r.Warnings, yellow)
-	if len(r.Differences) > 0 {
-		p.heading(fmt.Sprintf("Recorded facts that differ (%d)", len(r.Differences)))
-		for _, d := range r.Differences {
+	if ds := folded(r.Differences); len(ds) > 0 {
+		p.heading(fmt.Sprintf("Recorded facts that differ (%d)", len(ds)))
+		for _, d := range ds {
 			p.hang("  ", clean(d.Path)+": "+fact(d.A)+" → "+fact(d.B), plain)
 		}
 	}
@@ -272,6 +276,33 @@ func fact(s string) string {
 		return "(absent)"
 	}
 	return clean(s)
+}
+
+// place are the facts that say where a server was: that they differ is the point of
+// most comparisons.
+var place = regexp.MustCompile(`^(server\.(url|urls|remote)|spec\.target\.(url|urls))([.\[].*)?$`)
+
+// folded are differences with those of place in one line, which names the addresses
+// of both sides once.
+func folded(ds []compare.Difference) []compare.Difference {
+	var rest, at []compare.Difference
+	for _, d := range ds {
+		if place.MatchString(d.Path) {
+			at = append(at, d)
+		} else {
+			rest = append(rest, d)
+		}
+	}
+	if len(at) < 2 {
+		return ds
+	}
+	best := at[0] // the recorded URL says most
+	for _, d := range at {
+		if d.Path == "server.url" {
+			best = d
+		}
+	}
+	return append([]compare.Difference{{Path: "where the server is", A: best.A, B: best.B}}, rest...)
 }
 
 // CompareMarkdown writes a comparison for a pull request: the verdict, the table and
@@ -318,12 +349,13 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 	line("\n<sub>%s (bold here); p of those that decide is corrected</sub>", md(compareLegend))
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
-		if len(p.Differences) == 0 {
+		ds := folded(p.Differences)
+		if len(ds) == 0 {
 			continue
 		}
-		line("\n<details><summary>%d recorded facts differ between %s and %s</summary>\n", len(p.Differences), p.A, p.B)
+		line("\n<details><summary>%s differ between %s and %s</summary>\n", count(int64(len(ds)))+" recorded "+plural(int64(len(ds)), "fact"), p.A, p.B)
 		line("| fact | %s | %s |\n|---|---|---|", p.A, p.B)
-		for _, d := range p.Differences {
+		for _, d := range ds {
 			line("| %s | %s | %s |", md(d.Path), md(fact(d.A)), md(fact(d.B)))
 		}
 		line("\n</details>")

@@ -44,7 +44,7 @@ func comparison() *compare.Comparison {
 	absent := compare.Metric{Name: "ttft_ms.p50", Unit: "ms", Good: "lower", Decides: true, Verdict: compare.Undecided, A: compare.Value{All: []float64{}}, B: compare.Value{All: []float64{}},
 		Tolerance: 0.02, Method: compare.ByNone, Why: "not observed on either side"}
 	return &compare.Comparison{
-		Schema: compare.Schema, Verdict: compare.Worse, Line: "NOT to be relied on, not fit for use: 1 of 5 runs of B. against A: B worse, C undecided",
+		Schema: compare.Schema, Verdict: compare.Worse, Line: "against A: B worse, C undecided. NOT to be relied on: 1 of 15 runs client-bound; --fit-only leaves it out",
 		Window: "steady", WindowWhy: "every run has it", On: []string{"tpot_ms.p50", "ttft_ms.p50"}, Family: 2, Alpha: 0.05,
 		Sides: []compare.Side{{Name: "A", Path: "runs/base", Runs: refs("base", 5)}, {Name: "B", Path: "runs/数据", Runs: b}, {Name: "C", Path: "runs/c", Runs: refs("c", 1)}},
 		Pairs: []compare.Pair{
@@ -54,13 +54,14 @@ func comparison() *compare.Comparison {
 					metric("failed_share", "share", compare.Worse, 0, 0.0156, false, ""), metric("e2e_ms.p95", "ms", compare.Same, 12345, 10, false, ""),
 					metric("itl_ms.p50", "ms", compare.Worse, 0, 0.5, false, ""), metric("prefill_uncached_tokens_per_s.p999", "tokens/s", compare.Better, 91234, 5000, false, ""),
 				},
-				Differences: []compare.Difference{{Path: "server.version", A: "0.5.6", B: "0.5.7 | 0.5.8"}, {Path: "spec.load.rate", A: "", B: "6"}, {Path: "spec.target.headers.X|Y", A: "<b>", B: "*_`x`\x1b[31m"}},
-				Unlike:      []string{"offered rate (r): none → 6/s", "cache state: share of input tokens that came from the prefix cache: 0.9 → 0.1"},
-				Warnings:    []string{"failed requests are in no latency: A 0 of 3200, B 10 of 3200", "the runs of the two sides did not take turns"}},
+				Differences: []compare.Difference{{Path: "server.remote", A: "10.0.0.1:30000", B: "10.0.0.2:30000"}, {Path: "server.url", A: "http://a:30000/v1", B: "http://b:30000/v1"},
+					{Path: "spec.target.url", A: "http://a:30000", B: "http://b:30000"}, {Path: "server.version", A: "0.5.6", B: "0.5.7 | 0.5.8"}, {Path: "spec.load.rate", A: "", B: "6"}, {Path: "spec.target.headers.X|Y", A: "<b>", B: "*_`x`\x1b[31m"}},
+				Unlike:   []string{"offered rate (r): none → 6/s", "cache state: share of input tokens that came from the prefix cache: 0.9 → 0.1"},
+				Warnings: []string{"failed requests are in no latency: A 0 of 3200, B 10 of 3200", "the runs of the two sides did not take turns"}},
 			{A: "A", B: "C", Verdict: compare.Undecided, Line: "undecided whether C differs from A – between-run variance unknown", Method: "one run a side with the same plan: 512 rows are paired; between-run variance unknown",
 				Rows: &compare.Matched{Paired: 512, OnlyA: 3}, Metrics: []compare.Metric{absent}, Differences: []compare.Difference{}, Unlike: []string{}, Warnings: []string{"not paired: 3 rows on A alone, 0 on C alone, 0 whose dataset row differs"}},
 		},
-		Warnings: []string{"B: runs/数据/3: NOT fit for use: client-bound; 1 note", "B: steady window: 吞吐量在窗口内下降 3.1 % over the window"},
+		Warnings: []string{"B: steady window: 吞吐量在窗口内下降 3.1 % over the window"},
 	}
 }
 
@@ -119,8 +120,10 @@ func TestEveryWarningOfAComparison(t *testing.T) {
 	}
 	for _, q := range c.Pairs {
 		texts = append(append(append(texts, q.Warnings...), q.Unlike...), q.Line, q.Method)
-		for _, d := range q.Differences {
-			texts = append(texts, d.Path)
+		for _, d := range folded(q.Differences) {
+			if d.Path != "where the server is" { // of the views alone
+				texts = append(texts, d.Path)
+			}
 		}
 		for _, m := range q.Metrics {
 			if m.Decides && m.Why != "" {
@@ -173,5 +176,25 @@ func TestCompareColour(t *testing.T) {
 	}
 	if bare != plain.String() {
 		t.Error("colour changed the text")
+	}
+}
+
+// Where the server is differs in most comparisons: one line says it, in views.
+func TestFoldedDifferences(t *testing.T) {
+	c := comparison()
+	for view, want := range map[string]int{"compare.txt": 1, "compare.full.txt": 1, "compare.md": 1} {
+		for _, x := range compareCases {
+			if x.name != view {
+				continue
+			}
+			got := compareText(t, c, x.view)
+			if n := strings.Count(got, "where the server is"); n != want || strings.Contains(got, "server.remote") || !strings.Contains(got, "http://b:30000/v1") {
+				t.Errorf("%s: %d times\n%s", view, n, got)
+			}
+		}
+	}
+	one := []compare.Difference{{Path: "server.url", A: "a", B: "b"}, {Path: "server.version", A: "1", B: "2"}}
+	if got := folded(one); len(got) != 2 || got[0].Path != "server.url" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -38,6 +38,7 @@ var kindHeads = []struct {
 	{"count", "Counts of the measured phase"},
 	{"verdict", "Verdict"},
 	{"check", "Checks: pass, miss or not_observed; with .value the number"},
+	{"term", "Words of the report"},
 }
 
 // DefinitionsText lists names with what they mean, by kind.
@@ -152,7 +153,7 @@ func valueOf(p *page, e *analysis.Explanation) {
 	if e.N > 0 {
 		text := count(e.N)
 		if e.NEff != nil {
-			text += ", worth " + num(*e.NEff) + " independent ones"
+			text += ", worth " + num(*e.NEff) + " independent ones (n ÷ g, by how alike neighbours are: docs/statistics.md)"
 		}
 		explained(p, "n", text)
 	}

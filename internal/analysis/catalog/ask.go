@@ -9,7 +9,8 @@ import (
 // Ask finds what a name means, for a question about it: a metric with or without
 // statistic and window (ttft_ms, ttft_ms.p99, steady.ttft_ms.p99), a row of a
 // window (output_tokens_per_s), a value of the run (counts.failed, or failed), a
-// check with or without its section, a value of a request (tokens.cached). The
+// check with or without its section, a value of a request (tokens.cached), a word
+// of the report (release), all of them also as tables call them (TTFT from due). The
 // Condition it returns has no Op. An error is a *SyntaxError.
 func Ask(name string) (Condition, error) {
 	p := parser{text: name}
@@ -22,6 +23,11 @@ func Ask(name string) (Condition, error) {
 		c.Window, rest = w, after
 	} else if slices.Contains(WindowKinds, name) {
 		return Condition{}, p.bad(0, len(name), fmt.Sprintf("such as %s.ttft_ms.p95 or %s.output_tokens_per_s", name, name), "%s is a window, not a value", name)
+	}
+	if i := strings.LastIndexByte(rest, '.'); i > 0 && HasStat(rest[i+1:]) {
+		rest = said(rest[:i]) + rest[i:]
+	} else if _, ok := Find(rest); !ok { // what is a name is meant so
+		rest = said(rest)
 	}
 	take := func(name string, kinds ...Kind) bool {
 		e, ok := Find(name, kinds...)
@@ -38,7 +44,7 @@ func Ask(name string) (Condition, error) {
 		return c, nil
 	}
 	if c.Window == "" {
-		if take(rest, KindCount, KindLoad, KindVerdict, KindCheck, KindRequest) || take("checks."+rest, KindCheck) || take("counts."+rest, KindCount) || take("load."+rest, KindLoad) {
+		if take(rest, KindCount, KindLoad, KindVerdict, KindCheck, KindRequest, KindTerm) || take("checks."+rest, KindCheck) || take("counts."+rest, KindCount) || take("load."+rest, KindLoad) {
 			return c, nil
 		}
 		if i := strings.LastIndexByte(rest, '.'); i > 0 {

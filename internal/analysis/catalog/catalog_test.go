@@ -172,3 +172,38 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// What the report prints can be asked for as it is printed.
+func TestAskPrintedNames(t *testing.T) {
+	for word, want := range map[string]Condition{
+		"TTFT": {Name: "ttft_ms", Kind: KindMetric}, "ttft": {Name: "ttft_ms", Kind: KindMetric}, "TPOT": {Name: "tpot_ms", Kind: KindMetric},
+		"ITL": {Name: "itl_ms", Kind: KindMetric}, "E2E": {Name: "e2e_ms", Kind: KindMetric}, "TTFT from due": {Name: "ttft_from_due_ms", Kind: KindMetric},
+		"E2E from due": {Name: "e2e_from_due_ms", Kind: KindMetric}, "slot wait": {Name: "slot_wait_ms", Kind: KindMetric}, "pacer lag": {Name: "pacer_lag_ms", Kind: KindMetric},
+		"TTFT.p99": {Name: "ttft_ms", Kind: KindMetric, Stat: "p99"}, "steady.TTFT from due.p95": {Name: "ttft_from_due_ms", Kind: KindMetric, Stat: "p95", Window: "steady"},
+		"output tok/s": {Name: "output_tokens_per_s", Kind: KindSystem}, "requests/s": {Name: "requests_per_s", Kind: KindSystem}, "steady.input tok/s": {Name: "input_tokens_per_s", Kind: KindSystem, Window: "steady"},
+		"C": {Name: "load.concurrency", Kind: KindLoad}, "N": {Name: "load.requests", Kind: KindLoad}, "slot_wait": {Name: "checks.slot_wait", Kind: KindCheck},
+		"release": {Name: "release", Kind: KindTerm}, "due": {Name: "due", Kind: KindTerm}, "slot": {Name: "slot", Kind: KindTerm}, "cohort": {Name: "cohort", Kind: KindTerm},
+		"service time": {Name: "service time", Kind: KindTerm}, "Convention": {Name: "convention", Kind: KindTerm}, "token event": {Name: "token event", Kind: KindTerm},
+		"open loop": {Name: "open loop", Kind: KindTerm}, "closed loop": {Name: "closed loop", Kind: KindTerm}, "running counts": {Name: "running counts", Kind: KindTerm},
+		"inferred zeros": {Name: "inferred zero", Kind: KindTerm}, "parts unlike": {Name: "parts unlike", Kind: KindTerm}, "n_eff": {Name: "n_eff", Kind: KindTerm},
+		"failed": {Name: "counts.failed", Kind: KindCount},
+	} {
+		got, err := Ask(word)
+		if err != nil || got.Name != want.Name || got.Kind != want.Kind || got.Stat != want.Stat || got.Window != want.Window {
+			t.Errorf("%q: %+v, %v", word, got, err)
+		}
+	}
+	for name := range called {
+		if e, ok := Find(said(name)); !ok {
+			t.Errorf("%q is called %q, which is nothing", name, e.Name)
+		}
+	}
+	for _, no := range []string{"steady.release", "steady.cohort.p99", "tftt"} {
+		if c, err := Ask(no); err == nil {
+			t.Errorf("%q: %+v", no, c)
+		}
+	}
+	if _, err := Parse("release < 3"); err == nil {
+		t.Error("a word is taken for a value")
+	}
+}

@@ -27,6 +27,7 @@ var tables = map[string]struct {
 	"facts":   {windowHead, windowFacts, ofWindow},
 	"load":    {runHead, loadFacts, ofRun},
 	"counts":  {runHead, counts, ofRun},
+	"terms":   {[]string{"word", "meaning"}, terms, func(e Entry) []string { return []string{e.Name, e.Definition} }},
 	"checks": {[]string{"check", "severity", "misses when"}, checks,
 		func(e Entry) []string {
 			return []string{code(strings.TrimPrefix(e.Name, "checks.")), e.Severity, e.Definition}

@@ -18,6 +18,7 @@ const (
 	KindLoad    Kind = "load"    // of the run: load.pacer_lag_p99_ms
 	KindVerdict Kind = "verdict" // verdict.fit
 	KindCheck   Kind = "check"   // checks.client_bound is pass, miss or not_observed; checks.client_bound.value a number
+	KindTerm    Kind = "term"    // a word of the report that is no value: release, cohort
 	KindRequest Kind = "request" // of a request, and not summed up: finish, tokens.cached
 )
 
@@ -63,7 +64,7 @@ var Stats = []string{"n", "n_eff", "mean", "sd", "min", "max", "p50", "p75", "p9
 // WindowKinds are the windows that a run has of itself.
 var WindowKinds = []string{"whole", "stable", "steady"}
 
-var all = slices.Concat(metrics, requestFacts, systemRows, deviceRows, windowFacts, loadFacts, counts, verdicts, checks)
+var all = slices.Concat(metrics, requestFacts, systemRows, deviceRows, windowFacts, loadFacts, counts, verdicts, checks, terms)
 
 // All are the entries in the order of docs/metrics.md.
 func All() []Entry { return slices.Clone(all) }

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -79,7 +80,7 @@ func (c *comparison) decide() {
 		for k := range p.Metrics {
 			p.Metrics[k].judge()
 		}
-		p.judge(c.unfit())
+		p.judge()
 	}
 	c.conclude()
 }
@@ -121,7 +122,7 @@ func (m *Metric) judge() {
 
 // judge puts the verdicts of the deciding metrics together: worse when one is, else
 // better when one is, else undecided when one is, else the same.
-func (p *Pair) judge(unfit string) {
+func (p *Pair) judge() {
 	by := map[string][]string{}
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
@@ -158,7 +159,6 @@ func (p *Pair) judge(unfit string) {
 	if strings.Contains(p.Method, "between-run variance") {
 		p.Line += "; between-run variance unknown"
 	}
-	p.Line = unfit + p.Line
 }
 
 // text is the change in short: "+3.1 % (2.6 … 3.5)", "~" where nothing is known of
@@ -191,7 +191,7 @@ func (c *comparison) conclude() {
 		}
 	}
 	if len(c.out.Pairs) == 1 {
-		c.out.Line = c.out.Pairs[0].Line
+		c.out.Line = c.out.Pairs[0].Line + c.unfit()
 		return
 	}
 	var parts []string
@@ -199,26 +199,31 @@ func (c *comparison) conclude() {
 		parts = append(parts, p.B+" "+p.Verdict)
 	}
 	c.out.Line = "against " + c.out.Pairs[0].A + ": " + strings.Join(parts, ", ")
-	c.out.Line = c.unfit() + c.out.Line
+	c.out.Line += c.unfit()
 }
 
-// unfit begins the line of a verdict that rests on runs that are not fit for use;
-// "" when all are.
+// unfit ends the line of a verdict that rests on runs that are not fit for use; "" when
+// all are. The reason is named where it is one for all.
 func (c *comparison) unfit() string {
-	var parts []string
+	all, reason := 0, ""
+	n := 0
 	for _, s := range c.sides {
-		n := 0
 		for _, r := range s.runs {
-			if !r.ref.Fit {
-				n++
+			all++
+			if r.ref.Fit {
+				continue
+			}
+			_, why, _ := strings.Cut(r.ref.Verdict, ": ")
+			why, _, _ = strings.Cut(why, ";")
+			if n++; n == 1 {
+				reason = why
+			} else if why != reason {
+				reason = ""
 			}
 		}
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d of %s of %s", n, plural(len(s.runs), "run"), s.name))
-		}
 	}
-	if len(parts) == 0 {
+	if n == 0 {
 		return ""
 	}
-	return "NOT to be relied on, not fit for use: " + strings.Join(parts, ", ") + ". "
+	return fmt.Sprintf(". NOT to be relied on: %d of %s %s; --fit-only leaves %s out", n, plural(all, "run"), cmp.Or(reason, "not fit for use"), map[bool]string{true: "it", false: "them"}[n == 1])
 }

@@ -132,17 +132,20 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestUnfitIsSaid: no verdict rests on a client-bound run without saying so first.
+// TestUnfitIsSaid: no verdict rests on a client-bound run without saying so in its line.
 func TestUnfitIsSaid(t *testing.T) {
 	c := turns(rand.New(rand.NewPCG(1, 1)), 5, 0.002, 1.1)
 	bad := c.sides[1].runs[2]
 	bad.ref.Fit, bad.ref.Verdict = false, "NOT fit for use: client-bound"
 	out := compared(t, c)
-	if out.Verdict != Worse || out.Fit || !strings.HasPrefix(out.Line, "NOT to be relied on, not fit for use: 1 of 5 runs of B.") {
+	if out.Verdict != Worse || out.Fit || !strings.HasPrefix(out.Line, "B is worse than A") ||
+		!strings.HasSuffix(out.Line, ". NOT to be relied on: 1 of 10 runs client-bound; --fit-only leaves it out") || strings.Count(out.Line, "client-bound") != 1 {
 		t.Errorf("fit %v, %s: %s", out.Fit, out.Verdict, out.Line)
 	}
-	if !strings.Contains(strings.Join(out.Warnings, "\n"), "client-bound") {
-		t.Errorf("no warning names it: %q", out.Warnings)
+	other := c.sides[0].runs[0]
+	other.ref.Fit, other.ref.Verdict = false, "NOT fit for use: tape incomplete; 1 note: window too small"
+	if out := compared(t, c); !strings.HasSuffix(out.Line, ": 2 of 10 runs not fit for use; --fit-only leaves them out") {
+		t.Error(out.Line)
 	}
 	c = turns(rand.New(rand.NewPCG(1, 1)), 5, 0.002, 1.1)
 	c.sides[1].runs[2].ref = bad.ref

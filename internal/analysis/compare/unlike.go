@@ -14,15 +14,13 @@ import (
 // sufficiency is the check that repeats what a window says of its own size.
 const sufficiency = "window_sufficiency"
 
-// warnings of a side's own runs: what is not fit, what missed, what its windows say,
-// and what changed between its runs.
+// warnings of a side's own runs: what missed, what its windows say, and what changed
+// between its runs. Which are not fit stands with the runs, and in the line of the
+// verdict.
 func (c *comparison) warnings(s *side) []string {
 	var out []string
 	var texts []string // one for each run and remark
 	for _, r := range s.runs {
-		if !r.ref.Fit {
-			out = append(out, fmt.Sprintf("%s: %s: %s", s.name, r.ref.Path, r.ref.Verdict))
-		}
 		for _, k := range r.res.Verdict.Checks {
 			if k.Name == sufficiency {
 				continue // of another window, perhaps; this one says it itself

@@ -1,0 +1,50 @@
+package catalog
+
+import "strings"
+
+// terms are words of the report that are no value. Stamps and token events are
+// told in full in docs/metrics.md.
+var terms = []Entry{
+	{Name: "due", Kind: KindTerm, Definition: "the time at which the plan sends a request; of a session's later turn the end of its pause; a closed loop has none"},
+	{Name: "ready", Kind: KindTerm, Definition: "the time at which the load rules first allowed the send: due, or the moment a slot became free, whichever is later"},
+	{Name: "release", Kind: KindTerm, Definition: "the time at which the pacer let a request go; what one waited for a slot lies before it, and is in no latency but those from due"},
+	{Name: "slot", Kind: KindTerm, Definition: "one of the C places for requests in flight (load.concurrency); a request that finds none free waits: slot wait"},
+	{Name: "open loop", Kind: KindTerm, Definition: "requests go out when they are due, whether or not others have ended: a rate or a schedule is offered"},
+	{Name: "closed loop", Kind: KindTerm, Definition: "the next request goes out when one ends, so that C are in flight: the server sets the rate"},
+	{Name: "partly open loop", Kind: KindTerm, Definition: "sessions are due like requests of an open loop; the turns within one follow its answers"},
+	{Name: "token event", Kind: KindTerm, Definition: "an event of a stream that carries generated output: text, reasoning, a tool call, or a grown running count; role-only chunks, usage, finish and [DONE] are none"},
+	{Name: "running counts", Kind: KindTerm, Definition: "token counts so far that a server sends in every event; they tell how many tokens the first event carried, which is else taken for 1, and let tokens be spread over events exactly"},
+	{Name: "cohort", Kind: KindTerm, Definition: "the ok requests whose latencies a window's table is made of; by rule those that start in it, and not all that touched it"},
+	{Name: "service time", Kind: KindTerm, Definition: "how long one request lasts: median E2E; a window's length in service times says how many generations of requests it has seen (10 wanted)"},
+	{Name: "convention", Kind: KindTerm, Definition: "a limit set by agreement and not by proof: below 128 requests, 60 s or 10 service times a window is called too small to confirm a steady state; all three are printed, and a larger window is no proof either"},
+	{Name: "inferred zero", Kind: KindTerm, Definition: "a cached count that the server left out, taken for 0 since it has proved in this run that it reports the field; counted apart from those observed"},
+	{Name: "not observed", Kind: KindTerm, Definition: "the server or the tape did not say: absent is not zero, and enters no mean; of a check: there was nothing to judge by"},
+	{Name: "parts unlike", Kind: KindTerm, Definition: "why a window has no intervals: its parts (start, middle, drain) are not samples of one thing; only the steady window is taken for that"},
+	{Name: "n_eff", Kind: KindTerm, Definition: "how many independent samples the n of a row are worth: neighbours share a queue and a batch, so that n ÷ g of them count, g from their autocorrelation; docs/statistics.md"},
+}
+
+// called are other names of entries: what tables and the first screen say, in the
+// plural too.
+var called = map[string]string{
+	"n": "load.requests", "c": "load.concurrency", "r": "load.rate_asked_per_s",
+	"requests/s": "requests_per_s", "output tok/s": "output_tokens_per_s", "input tok/s": "input_tokens_per_s", "total tok/s": "total_tokens_per_s",
+	"concurrency": "concurrency_mean", "peak": "concurrency_peak", "duration": "duration_s", "cached ÷ input": "cached_ratio",
+	"tokens per verify step": "accept_length", "drafts accepted": "accept_rate", "in flight": "load.concurrency_mean",
+	"inferred zeros": "inferred zero", "running count": "running counts", "released": "release", "service times": "service time",
+	"token events": "token event", "from due": "due",
+}
+
+// said is the name of the entry that tables call so, in any case of letters; the
+// word itself where none is.
+func said(word string) string {
+	low := strings.ToLower(strings.TrimSpace(word))
+	if name, ok := called[low]; ok {
+		return name
+	}
+	for i := range all {
+		if e := &all[i]; strings.EqualFold(e.Title, low) && e.Title != "" || e.Kind == KindTerm && strings.EqualFold(e.Name, low) {
+			return e.Name
+		}
+	}
+	return word
+}
