@@ -132,6 +132,15 @@ func (c *comparison) compare() (*Comparison, error) {
 	if err := c.chooseWindow(); err != nil {
 		return nil, err
 	}
+	for _, s := range c.sides {
+		for _, r := range s.runs {
+			var err error
+			if r.service, r.serviceCI, err = service(c.window(r, c.kind)); err != nil {
+				return nil, fmt.Errorf("%s: %w", r.ref.Path, err)
+			}
+			r.service[failedKey] = failedShare(&r.res.Counts)
+		}
+	}
 	c.names = c.allNames()
 	if err := c.chooseOn(); err != nil {
 		return nil, err
@@ -252,8 +261,7 @@ func (c *comparison) chooseOn() error {
 func unknown(m string, known []string) error {
 	var keys []string
 	for _, k := range known {
-		key, _, _ := strings.Cut(k, ".")
-		if !slices.Contains(keys, key) {
+		if key := parse(k).key; !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}

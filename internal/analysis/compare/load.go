@@ -25,7 +25,9 @@ type run struct {
 	started time.Time
 	ended   time.Time // start + the end of its last window
 	rows    []planRow
-	service map[string]*float64 // of the window that is compared; see system
+	// Of the window that is compared, and of the run (failed_share).
+	service   map[string]*float64
+	serviceCI map[string][2]*float64
 }
 
 // planRow is what pairing needs of an ok request of the measured phase.

@@ -64,7 +64,10 @@ func (c *comparison) measure(n name, a, b *side, rows *pairedRows) Metric {
 		m.A, m.B = values(va, false), values(vb, false)
 		var paired bool
 		if e, paired = rows.effect(n, &m); !paired {
-			e = bySections(va[0], vb[0], ciA, ciB)
+			e = byRatio(va[0], vb[0], ciA, ciB)
+			if m.Unit == "share" { // whose change is the difference itself
+				e = bySections(va[0], vb[0], ciA, ciB)
+			}
 		}
 	}
 	m.Method, m.Why, m.Pairs = e.method, e.why, e.pairs
@@ -79,6 +82,7 @@ func (c *comparison) measure(n name, a, b *side, rows *pairedRows) Metric {
 	if e.method == ByNone {
 		return m
 	}
+	e.bound(m.base(), m.Unit == "share")
 	m.ShiftCI, m.Level, m.P = [2]*float64{ref(e.lo), ref(e.hi)}, &e.level, &e.p
 	if scale > 0 {
 		m.ChangeCI = [2]*float64{ref(e.lo / scale), ref(e.hi / scale)}
@@ -92,7 +96,25 @@ func (m *Metric) scale() float64 {
 	if m.Unit == "share" {
 		return 1
 	}
-	return math.Abs(*m.A.Value)
+	return math.Abs(m.base())
+}
+
+// base is what B is held against: A's value, over the paired rows where rows are
+// paired.
+func (m *Metric) base() float64 {
+	if m.PairedA != nil {
+		return *m.PairedA
+	}
+	return *m.A.Value
+}
+
+// bound ends the interval of a shift from a where no value can be: below 0 none is, a
+// share neither above 1.
+func (e *effect) bound(a float64, share bool) {
+	e.lo, e.hi = max(e.lo, min(-a, e.shift)), max(e.hi, min(-a, e.shift))
+	if share {
+		e.lo, e.hi = min(e.lo, max(1-a, e.shift)), min(e.hi, max(1-a, e.shift))
+	}
 }
 
 // collect gathers a metric over the runs of a side, with the interval of the only
@@ -182,6 +204,21 @@ func bySections(a, b float64, ciA, ciB [2]*float64) effect {
 	case e.shift != 0:
 		e.p = 0
 	}
+	return e
+}
+
+// byRatio is bySections of logarithms: the interval of the ratio b ÷ a, which the
+// tolerance is about and which does not reach below 0, given as a shift from a. Where
+// an end is 0 there is no logarithm, and bySections serves.
+func byRatio(a, b float64, ciA, ciB [2]*float64) effect {
+	for _, v := range []*float64{&a, &b, ciA[0], ciA[1], ciB[0], ciB[1]} {
+		if v == nil || *v <= 0 {
+			return bySections(a, b, ciA, ciB)
+		}
+	}
+	logs := func(ci [2]*float64) [2]*float64 { return [2]*float64{ref(math.Log(*ci[0])), ref(math.Log(*ci[1]))} }
+	e := bySections(math.Log(a), math.Log(b), logs(ciA), logs(ciB))
+	e.shift, e.lo, e.hi = b-a, float64(a*math.Expm1(e.lo)), float64(a*math.Expm1(e.hi))
 	return e
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tokentape/internal/analysis"
 	"tokentape/internal/analysis/compare"
 	"tokentape/internal/client"
 	"tokentape/internal/clock"
@@ -201,7 +202,7 @@ func TestOneRunASide(t *testing.T) {
 		if m.Name != "tpot_ms.mean" && m.Name != "tpot_ms.p50" {
 			continue
 		}
-		if m.Method != compare.ByRows || m.Verdict != compare.Worse || math.Abs(*m.Change-0.05) > 0.01 || *m.B.Value-*m.A.Value != *m.Shift {
+		if m.Method != compare.ByRows || m.Verdict != compare.Worse || math.Abs(*m.Change-0.05) > 0.01 || *m.PairedB-*m.PairedA != *m.Shift {
 			t.Errorf("%s by %s: %s, change %v of %v → %v", m.Name, m.Method, m.Verdict, *m.Change, *m.A.Value, *m.B.Value)
 		}
 	}
@@ -216,5 +217,84 @@ func TestOneRunASide(t *testing.T) {
 	}
 	if _, err := compare.Compare([]compare.Input{in[0], in[0]}, compare.Options{}); err == nil || !strings.Contains(err.Error(), "same tape") {
 		t.Errorf("a run against itself: %v", err)
+	}
+}
+
+// TestPairedValuesStandApart: A and B are those of the run's own report, and what the
+// paired rows alone have is beside them.
+func TestPairedValuesStandApart(t *testing.T) {
+	in := record(t, 43, 1, usual, 1.05, spec.Load{Requests: 160, Concurrency: 8})
+	c, err := compare.Compare(in, compare.Options{Window: "seconds:0.5..5"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reports [2]*analysis.Results
+	for i := range reports {
+		r, err := tape.OpenFile(in[i].Tapes[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		reports[i], err = analysis.Analyse(r, analysis.Options{Windows: []string{"seconds:0.5..5"}})
+		r.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	paired, apart := 0, 0
+	for _, m := range c.Pairs[0].Metrics {
+		key, of, _ := strings.Cut(m.Name, ".")
+		for i, v := range []compare.Value{m.A, m.B} {
+			if s := reports[i].Windows[0].Metrics[key]; s != nil && (of == "mean" && *v.Value != *s.Mean || of == "p50" && *v.Value != *s.P50) {
+				t.Errorf("%s of side %d: %v, its report says otherwise", m.Name, i, *v.Value)
+			}
+		}
+		if m.PairedA == nil {
+			continue
+		}
+		paired++
+		if *m.A.Value != *m.PairedA || *m.B.Value != *m.PairedB {
+			apart++
+		}
+		if m.Pairs == 0 || math.Abs(*m.PairedB-*m.PairedA-*m.Shift) > 1e-9 || math.Abs(*m.Change-*m.Shift/ *m.PairedA) > 1e-12 {
+			t.Errorf("%s: %d pairs, %v → %v, shift %v, change %v", m.Name, m.Pairs, *m.PairedA, *m.PairedB, *m.Shift, *m.Change)
+		}
+	}
+	if paired == 0 || apart == 0 {
+		t.Errorf("%d paired, %d of them other than in the report: the test shows nothing", paired, apart)
+	}
+}
+
+// TestShortRunsOfOneASide: in one short run a side a server that is twice as slow is
+// called, by blocks of rows, and servers that differ by what runs differ by are not.
+func TestShortRunsOfOneASide(t *testing.T) {
+	rounds := 4
+	if os.Getenv("TOKENTAPE_COMPARE") != "" {
+		rounds = 200
+	}
+	for _, load := range []spec.Load{{Requests: 64, Concurrency: 8}, {Requests: 64, Concurrency: 4}} {
+		for _, slower := range []float64{2, 1} {
+			verdicts, methods, by := map[string]int{}, map[string]int{}, map[string]int{}
+			for i := range rounds {
+				v := sides(t, uint64(i)+uint64(slower*1000)<<8+uint64(load.Concurrency)<<32, 1, usual, slower, load)
+				verdicts[v.Verdict]++
+				for _, m := range v.Pairs[0].Metrics {
+					if m.Decides {
+						methods[m.Method]++
+						if m.Verdict == compare.Worse || m.Verdict == compare.Better {
+							by[m.Name+" by "+m.Method]++
+						}
+					}
+				}
+			}
+			t.Logf("%d requests, %d in flight, decode steps ×%g: %v; decided by %v; called different %v", load.Requests, load.Concurrency, slower, verdicts, methods, by)
+			if slower == 2 && verdicts[compare.Worse] < rounds*9/10 {
+				t.Errorf("twice as slow is called worse in %d of %d", verdicts[compare.Worse], rounds)
+			}
+			for what, n := range by {
+				if slower == 1 && strings.HasSuffix(what, " by "+compare.ByBlocks) && float64(n) > 0.01*float64(rounds)+1 {
+					t.Errorf("equal servers, %s: called different in %d of %d", what, n, rounds)
+				}
+			}
+		}
 	}
 }

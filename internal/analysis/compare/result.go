@@ -82,13 +82,15 @@ const (
 	ByT       = "t"        // t interval over runs
 	ByRows    = "rows"     // differences of paired plan rows, sectioned in plan order
 	ByCounts  = "counts"   // exact test and interval of two shares of requests
+	ByBlocks  = "blocks"   // few independent blocks of paired plan rows, all of one mind
 	BySection = "sections" // each run's own interval by sectioning
 	ByNone    = "none"     // no interval could be had
 )
 
 // Metric is one value of the window on both sides. Shift is B − A in the metric's
 // unit, Change is Shift ÷ |A|; both are null where a side has no value. Intervals
-// are of the level Level or above, null where none can be had.
+// are of the level Level or above, null where none can be had; none of them goes below
+// B = 0, since no value is negative, and that of a share not above B = 1.
 type Metric struct {
 	Name      string      `json:"name"` // "ttft_ms.p95", "output_tokens_per_s"
 	Unit      string      `json:"unit"`
@@ -106,8 +108,13 @@ type Metric struct {
 	PAdjusted *float64    `json:"p_adjusted"` // for the family; only where the metric decides
 	Tolerance float64     `json:"tolerance"`  // of Change; of Shift where the unit is a share
 	Method    string      `json:"method"`
-	Pairs     int64       `json:"pairs,omitempty"` // rows behind it, by rows
-	Why       string      `json:"why,omitempty"`   // why it is undecided
+	// Pairs are the paired rows behind the shift, PairedA and PairedB the value over
+	// these rows alone: Shift is their difference, and Change a share of PairedA. A and B
+	// are of the whole window, as in results.json.
+	Pairs   int64    `json:"pairs,omitempty"`
+	PairedA *float64 `json:"paired_a,omitempty"`
+	PairedB *float64 `json:"paired_b,omitempty"`
+	Why     string   `json:"why,omitempty"` // why it is undecided, or what a verdict by blocks rests on
 }
 
 // Value is a metric on one side: over several runs the middle of their values (the

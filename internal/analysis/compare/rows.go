@@ -74,9 +74,8 @@ func (p *pairedRows) of(i int) *stat.Pairs {
 	return p.pairs[i]
 }
 
-// effect compares a statistic over the pairs, and sets the metric's values to those
-// of the pairs: the shift is then their difference exactly. paired is false when the
-// metric cannot be paired.
+// effect compares a statistic over the pairs, and sets the metric's paired values: the
+// shift is their difference exactly. paired is false when the metric cannot be paired.
 func (p *pairedRows) effect(n name, m *Metric) (e effect, paired bool) {
 	if p == nil || n.stat < 0 || stats[n.stat].quantile < 0 {
 		return e, false
@@ -98,11 +97,18 @@ func (p *pairedRows) effect(n name, m *Metric) (e effect, paired bool) {
 	} else {
 		shift, se, df, ok = pairs.Quantile(slices.Index(stat.Quantiles[:], q))
 	}
-	m.A, m.B = values([]float64{stat.At(a, q)}, false), values([]float64{stat.At(b, q)}, false)
-	if !ok {
-		return effect{shift: shift, method: ByNone, pairs: int64(len(a)), why: "too few paired rows for an interval"}, true
+	m.PairedA, m.PairedB = ref(stat.At(a, q)), ref(stat.At(b, q))
+	switch {
+	case ok:
+		e = ofT(ByRows, shift, se, df)
+	case q <= 500: // a block has no tail
+		if e, ok = byBlocks(pairs, q, shift, m.scale(), m.Tolerance); ok {
+			break
+		}
+		fallthrough
+	default:
+		e = effect{shift: shift, method: ByNone, why: tooFew(pairs, len(a), q, n.text)}
 	}
-	e = ofT(ByRows, shift, se, df)
 	e.pairs = int64(len(a))
 	return e, true
 }

@@ -1,8 +1,10 @@
 package compare
 
 import (
-	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -39,38 +41,76 @@ var stats = []struct {
 // failedKey is the one value that no window has: failed ÷ (ok + failed) of the run.
 const failedKey = "failed_share"
 
-// system are the values of the whole service and the facts of a window, by the names
-// of the catalogue, which has no two alike.
-func (r *run) system(w *analysis.Window) map[string]*float64 {
-	if r.service != nil {
-		return r.service
-	}
-	out := map[string]*float64{failedKey: failedShare(&r.res.Counts)}
+// service are the values of the whole service and the facts of a window, and the
+// intervals that it has of them, by the names of explain and of conditions: what a
+// section holds beside the window's own rows has the section before it
+// (goodput.requests_per_s).
+func service(w *analysis.Window) (map[string]*float64, map[string][2]*float64, error) {
+	values, cis := map[string]*float64{}, map[string][2]*float64{}
 	for _, part := range []any{w.System, w.Facts} {
-		b, _ := json.Marshal(part) // numbers that were made here
-		var fields map[string]any
-		_ = json.Unmarshal(b, &fields)
-		leaves(out, fields)
-	}
-	r.service = out
-	return out
-}
-
-func leaves(out map[string]*float64, fields map[string]any) {
-	for k, v := range fields {
-		switch v := v.(type) {
-		case float64:
-			out[k] = &v
-		case map[string]any:
-			if k != "ci" {
-				leaves(out, v)
-			}
+		if err := leaves(values, cis, "", reflect.ValueOf(part)); err != nil {
+			return nil, nil, err
 		}
 	}
+	for key, good := range sloRows { // the same numbers, so the same intervals
+		if ci, ok := cis[good]; ok {
+			cis[key] = ci
+		}
+	}
+	return values, cis, nil
+}
+
+// sloRows are the rows of the window that stand, with their intervals, in goodput too.
+var sloRows = map[string]string{
+	"slo_good_share":               "goodput.share",
+	"slo_good_requests_per_s":      "goodput.requests_per_s",
+	"slo_good_output_tokens_per_s": "goodput.output_tokens_per_s",
+}
+
+// leaves puts every number of a section under its JSON name, rows of a map under
+// their own, and intervals under the name of their value. Two numbers of one name are
+// an error: one of them would stand for the other.
+func leaves(values map[string]*float64, cis map[string][2]*float64, prefix string, v reflect.Value) error {
+	put := func(name string, x *float64) error {
+		if x == nil {
+			return nil
+		}
+		if _, twice := values[name]; twice {
+			return fmt.Errorf("two values of a window are called %s: this is a fault of tokentape; please report it", name)
+		}
+		values[name] = x
+		return nil
+	}
+	for i := range v.NumField() {
+		key, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		var err error
+		switch f := v.Field(i).Interface().(type) {
+		case *float64:
+			err = put(prefix+key, f)
+		case int64:
+			err = put(prefix+key, ref(float64(f)))
+		case map[string]*float64:
+			for k, x := range f {
+				err = errors.Join(err, put(prefix+k, x))
+			}
+		case map[string][2]*float64:
+			for k, ci := range f {
+				cis[prefix+k] = ci
+			}
+		default:
+			if f := v.Field(i); f.Kind() == reflect.Pointer && !f.IsNil() && f.Type().Elem().Kind() == reflect.Struct {
+				err = leaves(values, cis, prefix+key+".", f.Elem())
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // aboutWindow are facts that say how to read a window, and nothing of the service.
-var aboutWindow = []string{"duration_s", "median_service_times", "inflight_mean", "inflight_sd", "to_last_token_s"}
+var aboutWindow = []string{"duration_s", "median_service_times", "inflight_mean", "inflight_sd", "to_last_token_s", "goodput.judged", "goodput.good"}
 
 // systemNames are those names in the order of the catalogue.
 func systemNames(seen map[string]bool) []string {
@@ -136,7 +176,7 @@ func (c *comparison) allNames() []name {
 	for _, s := range c.sides {
 		for _, r := range s.runs {
 			w := c.window(r, c.kind)
-			for k := range r.system(w) {
+			for k := range r.service {
 				ofSystem[k] = true
 			}
 			for k := range w.Metrics {
@@ -162,7 +202,7 @@ func (c *comparison) allNames() []name {
 // value of a metric in a run's window, with its interval; nil: absent.
 func (n name) value(r *run, w *analysis.Window) (v *float64, ci [2]*float64) {
 	if n.stat < 0 {
-		return r.system(w)[n.key], w.System.CI[n.key]
+		return r.service[n.key], r.serviceCI[n.key]
 	}
 	s := w.Metrics[n.key]
 	if s == nil {
