@@ -2,6 +2,11 @@ package tape
 
 import "fmt"
 
+// MaxTokens bounds what a count of tokens of one request can mean. A count above
+// it stays on the tape as it came and enters no number: no model has a context of
+// a billion tokens, and sums of counts below it cannot wrap.
+const MaxTokens = 1_000_000_000
+
 // Check proves what must hold for every request: stamps in order, one kind a
 // DT entry, the event stamps where the events say, counts not negative. The
 // error names the first rule that is broken. t_due stands outside the order.

@@ -193,8 +193,13 @@ func (v value) size() (n int64) {
 	return n
 }
 
-// count is a token count, Unknown unless the value is a whole number from 0 to
-// 2^53; 5.0 is one.
+// maxCount is the largest count that is kept: a whole number beyond it is no count
+// of anything, and stands on the tape as this, so that whoever reads it sees that the
+// server said something impossible.
+const maxCount = 1 << 53
+
+// count is a token count, Unknown unless the value is a whole number from 0 on, at
+// most maxCount; 5.0 is one.
 func (v value) count() int64 {
 	if len(v) == 0 || v[0] < '0' || v[0] > '9' {
 		return Unknown
@@ -213,10 +218,10 @@ func (v value) count() int64 {
 		}
 	}
 	f := v.number()
-	if !(f <= 1<<53) || !v.whole() {
+	if math.IsNaN(f) || !v.whole() {
 		return Unknown
 	}
-	return int64(f)
+	return int64(min(f, maxCount))
 }
 
 // whole reports whether a number's digits say a whole one; a float64 would round

@@ -91,10 +91,10 @@ func same(t *testing.T, b []byte, v value, want any) {
 		}
 	case float64:
 		count := Unknown
-		if want == math.Trunc(want) && want >= 0 && want <= 1<<53 && v[0] != '-' {
+		if want == math.Trunc(want) && want >= 0 && v[0] != '-' {
 			// of the digits themselves, but where they may be millions
 			if exact, ok := new(big.Rat).SetString(string(v)); want == 0 && strings.ContainsAny(string(v), "eE") || ok && exact.IsInt() {
-				count = int64(want)
+				count = int64(min(want, maxCount))
 			}
 		}
 		if want == 0 && v.count() == Unknown {
@@ -173,7 +173,7 @@ func TestPath(t *testing.T) {
 func TestCount(t *testing.T) {
 	for text, want := range map[string]int64{
 		"0": 0, "5": 5, "5.0": 5, "5.00e0": 5, "5e2": 500, "1.25e2": 125, "1250e-1": 125, "0e-7": 0, "9007199254740992": 1 << 53, "4503599627370497.0": 4503599627370497,
-		"2.5": Unknown, "4503599627370497.5": Unknown, "125e-1": Unknown, "1.25e1": Unknown, "1e-400": Unknown, "1e99": Unknown, "9007199254740994": Unknown,
+		"2.5": Unknown, "4503599627370497.5": Unknown, "125e-1": Unknown, "1.25e1": Unknown, "1e-400": Unknown, "1e99": maxCount, "9007199254740994": maxCount, "4611686018427387909": maxCount, "1e308": maxCount, "1e400": Unknown,
 		"-1": Unknown, "1e99999999999999999999": Unknown, "0.00000000000000000000001": Unknown, "null": Unknown, `"5"`: Unknown,
 	} {
 		if got := value(text).count(); got != want {

@@ -149,6 +149,9 @@ func (q *Request) pack(r *tape.Request, scratch []byte) []byte {
 		b = append(binary.AppendVarint(b, e.T-prev), e.Kind)
 		prev = e.T
 		if q.tok {
+			if e.Tok > tape.MaxTokens {
+				e.Tok = -1
+			}
 			b = binary.AppendVarint(b, e.Tok+1)
 		}
 		if q.choice {
@@ -255,6 +258,7 @@ func (l *Loader) request(r *tape.Request) {
 		Asked: r.Asked, Tokens: r.Tokens, Bytes: r.Bytes,
 	}
 	q.Tokens.InputSource, q.Tokens.OutputSource = l.word(r.Tokens.InputSource), l.word(r.Tokens.OutputSource)
+	q.countable()
 	q.LastReleased = r.TReleased
 	if n := len(r.AttemptLog); n > 0 {
 		if last := r.AttemptLog[n-1]; last.TEnd.OK {
@@ -270,6 +274,19 @@ func (l *Loader) request(r *tape.Request) {
 	l.scratch = q.pack(r, l.scratch)
 	q.start -= cut
 	l.run.Requests = append(l.run.Requests, q)
+}
+
+// countable takes counts that cannot be true for not known, as analysis does: no
+// sum over requests wraps then, whatever a server said.
+func (q *Request) countable() {
+	t, a := &q.Tokens, &q.Asked
+	for _, n := range []*tape.Opt[int64]{
+		&t.Input, &t.Output, &t.Cached, &t.Reasoning, &t.Recount, &t.Accepted, &t.Rejected, &t.Verify, &a.Output, &a.Input, &a.Cached,
+	} {
+		if n.OK && (n.V < 0 || n.V > tape.MaxTokens) {
+			*n = tape.Opt[int64]{}
+		}
+	}
 }
 
 // word keeps one copy of each of the few texts that a tape repeats.

@@ -16,6 +16,7 @@ const (
 	NoOutput             = "0 output tokens beside token events"
 	OutputAboveAsked     = "output tokens above the limit asked"
 	BelowZero            = "a count below 0"
+	Absurd               = "a count above any context" // above tape.MaxTokens
 )
 
 // impossible takes counts that cannot be true for what they are: not known. Each
@@ -29,6 +30,16 @@ func (q *Request) impossible() {
 		if *n != Absent && *n < 0 {
 			note(BelowZero, *n, 0)
 			q.noCached = q.noCached || n == &q.Cached
+			*n = Absent
+		}
+		if *n > tape.MaxTokens {
+			note(Absurd, *n, tape.MaxTokens)
+			q.noCached = q.noCached || n == &q.Cached
+			*n = Absent
+		}
+	}
+	for _, n := range []*int64{&q.Asked, &q.AskedInput, &q.Recount} { // ours: no word of the server
+		if *n < 0 || *n > tape.MaxTokens {
 			*n = Absent
 		}
 	}
@@ -51,7 +62,7 @@ func (q *Request) impossible() {
 // over the text need not cut it as the server did.
 func (q *Request) AboveAsked(choices int64) (Contradiction, bool) {
 	served := q.OutputSource == tape.SourceUsage || q.OutputSource == tape.SourceEngine
-	limit := q.Asked * max(1, choices, int64(q.Choices))
+	limit := q.Asked * min(max(1, choices, int64(q.Choices)), tape.MaxTokens)
 	if !served || q.Output == Absent || q.Asked == Absent || q.Asked <= 0 || q.Output <= limit {
 		return Contradiction{}, false
 	}

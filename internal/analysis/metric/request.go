@@ -155,7 +155,7 @@ func (q *Request) scan(r *tape.Request, start int64) (firstTokens int64) {
 		q.Reasoning = q.Reasoning || kind == tape.KindReasoning && n > 0
 		if n > 0 && !found && tape.IsToken(kind) {
 			found = true
-			if q.Choices == 1 && i < len(r.Events.Tok) && r.Events.Tok[i] >= 0 {
+			if q.Choices == 1 && i < len(r.Events.Tok) && r.Events.Tok[i] >= 0 && r.Events.Tok[i] <= tape.MaxTokens {
 				firstTokens = r.Events.Tok[i]
 			}
 		}
@@ -193,7 +193,7 @@ func (q *Request) perChoice(r *tape.Request, start int64) {
 		if c.n == 0 {
 			continue
 		}
-		if c.firstTok < 0 || c.lastTok < 0 {
+		if c.firstTok < 0 || c.lastTok < 0 || c.lastTok > tape.MaxTokens {
 			return
 		}
 		span += c.last - c.first

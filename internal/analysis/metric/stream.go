@@ -53,7 +53,7 @@ func (s *Stream) Read(r *tape.Request) {
 		if s.Grown != nil {
 			for k := i; k < i+n; k++ {
 				grown := int64(0)
-				if k < len(r.Events.Tok) && r.Events.Tok[k] >= 0 {
+				if k < len(r.Events.Tok) && r.Events.Tok[k] >= 0 && r.Events.Tok[k] <= tape.MaxTokens {
 					grown, known = max(0, r.Events.Tok[k]-known), max(known, r.Events.Tok[k])
 				}
 				s.Grown = append(s.Grown, grown)
