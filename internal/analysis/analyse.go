@@ -151,10 +151,18 @@ func analyse(src Source, o Options) (*run, *Results, Options, error) {
 	if res.As, err = asTables(&others, o.As); err != nil {
 		return nil, nil, o, err
 	}
-	intervals := make([]window.Interval, 0, len(kinds))
+	// The run's own windows are always made: checks are judged by them, whatever
+	// windows this report shows.
+	made := slices.Clone(kinds)
+	for _, k := range window.Kinds() {
+		if !slices.Contains(made, k) {
+			made = append(made, k)
+		}
+	}
+	intervals := make([]window.Interval, 0, len(made))
 	var members []member
 	var cohorts [][]int
-	for _, k := range kinds {
+	for _, k := range made {
 		w := window.ChooseOver(k, r.reqs, r.groups)
 		switch {
 		case !r.untimed():
@@ -166,21 +174,29 @@ func analyse(src Source, o Options) (*run, *Results, Options, error) {
 		intervals, cohorts = append(intervals, w), append(cohorts, w.Cohort)
 	}
 	r.look(cohorts, cuts(intervals)) // once for all of them
-	for i, k := range kinds {
-		w := intervals[i]
+	judged := make([]Window, len(made))
+	r.extra = map[string]*Window{}
+	for i, k := range made {
+		judged[i] = r.table(intervals[i], o)
+		if i >= len(kinds) {
+			r.extra[k] = &judged[i]
+			continue
+		}
 		in := make([]bool, len(r.reqs))
-		for _, q := range w.Cohort {
+		for _, q := range intervals[i].Cohort {
 			in[q] = true
 		}
 		members = append(members, member{k, in})
-		res.Windows = append(res.Windows, r.table(w, o))
 	}
-	res.Differences = r.differences(intervals, res.Windows)
+	res.Windows = slices.Clone(judged[:len(kinds)])
+	res.Differences = r.differences(intervals[:len(kinds)], res.Windows)
 	if res.Wave = r.wave(); res.Wave.worth() {
 		res.Notes = append(slices.Clip(res.Notes), res.Wave.Note)
 	}
 	res.Rows = r.rows(members)
-	res.Verdict = r.verdict(res, o)
+	own := *res
+	own.Windows = judged
+	res.Verdict = r.verdict(&own, o)
 	res.Notes = timely(res.Notes, res.Verdict.Checks)
 	res.Expect = r.expect(res, o)
 	if r.later != nil && r.later.err != nil {

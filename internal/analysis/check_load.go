@@ -104,7 +104,8 @@ func (r *run) outputShort() Check {
 	return c
 }
 
-// repeats: no prompt of the measured phase was sent before in this run.
+// repeats: no prompt of the measured phase was sent before in this run. The turns of
+// a session are of one row, and each of them is another prompt.
 func (r *run) repeats() Check {
 	c := Check{Name: "repeats", Severity: SeverityNote, Result: ResultPass, Unit: "share", Limit: ref(0),
 		Do: "repeated prompts hit the prefix cache: use a dataset with as many different rows as requests"}
@@ -116,14 +117,17 @@ func (r *run) repeats() Check {
 		}
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(r.facts[a].content, r.facts[b].content), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(r.facts[a].content, r.facts[b].content), cmp.Compare(r.facts[a].turn, r.facts[b].turn), cmp.Compare(a, b))
 	})
 	for k, i := range order {
 		if !r.isMeasured(i) {
 			continue
 		}
 		n++
-		if k > 0 && r.facts[order[k-1]].content == r.facts[i].content {
+		if k == 0 {
+			continue
+		}
+		if before, f := &r.facts[order[k-1]], &r.facts[i]; before.content == f.content && before.turn == f.turn {
 			again++
 		}
 	}

@@ -170,7 +170,7 @@ func (r *run) usageMissing() Check {
 		switch {
 		case q.Output != metric.Absent && q.OutputSource == tape.SourceTool:
 			return // who counted was not recorded
-		case q.Output == metric.Absent || q.OutputSource != tape.SourceUsage && q.OutputSource != tape.SourceEngine:
+		case unserved(q):
 			missing++
 		}
 		n++
@@ -185,6 +185,12 @@ func (r *run) usageMissing() Check {
 		c.Result = ResultMiss
 	}
 	return c
+}
+
+// unserved reports an output count that the server did not give. One that it gave
+// and that cannot be true is another matter: usage_contradicted.
+func unserved(q *metric.Request) bool {
+	return q.Output == metric.Absent && len(q.Contradicts) == 0 || q.OutputSource != tape.SourceUsage && q.OutputSource != tape.SourceEngine
 }
 
 // bursts: output arrived event by event. More than 80 % of the token events of

@@ -15,6 +15,7 @@ import (
 func (r *run) checks(res *Results, o Options) []Check {
 	all := []Check{
 		r.tapeComplete(),
+		r.tapeConsistent(),
 		r.countsAddUp(res),
 		r.clientBound(res),
 		r.offeredRate(),
@@ -50,6 +51,7 @@ func (r *run) checks(res *Results, o Options) []Check {
 // missed names each check's miss in the verdict's line.
 var missed = map[string]string{
 	"tape_complete":      "tape incomplete",
+	"tape_consistent":    "tape contradicts itself",
 	"counts_add_up":      "counts do not add up",
 	"client_bound":       "client-bound",
 	"offered_rate":       "sent slower than offered for our own fault",

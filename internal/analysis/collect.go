@@ -185,8 +185,11 @@ func (r *run) add(q *tape.Request, in interner) {
 	m.Phase = tape.Phase(in.word(string(m.Phase)))
 	f := fact{
 		outcome: tape.Outcome(in.word(string(q.Outcome))), cause: in.word(q.Cause), message: q.Message, finish: in.word(q.Finish),
-		status: q.HTTP.Status, attempts: q.Attempts, row: q.Ref.Row,
+		status: q.HTTP.Status, attempts: min(q.Attempts, maxAttempts), row: q.Ref.Row,
 		turn: int64(q.Turn), session: q.Session.V, expected: q.Asked.Cached.Or(metric.Absent),
+	}
+	if f.expected < 0 || f.expected > tape.MaxTokens {
+		f.expected = metric.Absent
 	}
 	for i := range q.AttemptLog {
 		f.waited += float64(q.AttemptLog[i].Wait)

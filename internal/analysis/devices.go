@@ -165,15 +165,15 @@ func (r *run) energy(w window.Interval, out *Window, p *Power) {
 	if span <= 0 || p == nil && r.spec.Energy.Watts <= 0 {
 		return
 	}
-	joules := r.spec.Energy.Watts * span
+	watts := r.spec.Energy.Watts
 	if p != nil {
 		var err error
-		if joules, err = r.integrate(p, w); err != nil {
+		if watts, err = r.meanPower(p, w); err != nil {
 			out.Warnings = append(out.Warnings, "no energy: "+err.Error())
 			return
 		}
 	}
-	watts := joules / span
+	joules := watts * span
 	s.Energy = map[string]*float64{"energy_j": &joules, "power_mean_w": &watts}
 	per := func(name, of string, rate *float64) {
 		s.row(s.Energy, name, of, positive(rate), func(x float64) float64 { return watts / x })

@@ -223,9 +223,6 @@ func (r *run) windowNamed(kind string, res *Results, o Options) (*Window, error)
 		return nil, r.later.err
 	}
 	w := r.table(iv, o)
-	if r.extra == nil {
-		r.extra = map[string]*Window{}
-	}
 	r.extra[kind] = &w
 	return &w, nil
 }

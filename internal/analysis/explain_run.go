@@ -160,7 +160,7 @@ func (x *explainer) evidence(name string) {
 		okRows("answers that came in one piece", func(i int, _ *metric.Request) bool { return contains(r.facts[i].flags, "not_streamed") })
 	case "usage_missing":
 		okRows("ok requests without a count of the server", func(_ int, q *metric.Request) bool {
-			return q.Output == metric.Absent || q.OutputSource != tape.SourceUsage && q.OutputSource != tape.SourceEngine
+			return unserved(q)
 		})
 	case "usage_contradicted":
 		okRows("ok requests whose counts cannot be true", func(_ int, q *metric.Request) bool { return len(q.Contradicts) > 0 })

@@ -140,8 +140,11 @@ func clip(s string) string {
 // and 5 s in any.
 func longestGap(span int64) int64 { return max(span/10, 5e9) }
 
-// integrate is the energy in joules over a window, stretch by stretch.
-func (r *run) integrate(p *Power, w window.Interval) (joules float64, err error) {
+// meanPower is the mean power in watts over a window, stretch by stretch. What is
+// added up is the difference to the first sample, so that a power that never moves
+// comes out as it went in.
+func (r *run) meanPower(p *Power, w window.Interval) (watts float64, err error) {
+	var joules float64
 	for _, s := range w.Each() {
 		j, err := r.integrateSpan(p, s)
 		if err != nil {
@@ -149,12 +152,13 @@ func (r *run) integrate(p *Power, w window.Interval) (joules float64, err error)
 		}
 		joules += j
 	}
-	return joules, nil
+	return p.watts[0] + joules/(float64(w.Length())/1e9), nil
 }
 
-// integrateSpan is the energy in joules over a stretch of a window: watts between samples lie on
-// straight lines, and the tape's anchor ties the run's clock to the series'. Error:
-// the series does not cover the window, or leaves gaps.
+// integrateSpan is the energy in joules over a stretch of a window, beyond what the
+// power of the first sample would have taken: watts between samples lie on straight
+// lines, and the tape's anchor ties the run's clock to the series'. Error: the series
+// does not cover the window, or leaves gaps.
 func (r *run) integrateSpan(p *Power, w window.Span) (float64, error) {
 	anchor, err := time.Parse(time.RFC3339Nano, r.header.Anchor.Wall)
 	if err != nil {
@@ -177,7 +181,9 @@ func (r *run) integrateSpan(p *Power, w window.Span) (float64, error) {
 		if b-a > most {
 			return 0, fmt.Errorf("the power series says nothing for %.1f s inside the window", float64(b-a)/1e9)
 		}
-		at := func(t int64) float64 { return p.watts[i-1] + (p.watts[i]-p.watts[i-1])*float64(t-a)/float64(b-a) }
+		at := func(t int64) float64 {
+			return p.watts[i-1] - p.watts[0] + (p.watts[i]-p.watts[i-1])*float64(t-a)/float64(b-a)
+		}
 		joules += (at(lo) + at(hi)) / 2 * float64(hi-lo) / 1e9
 	}
 	return joules, nil

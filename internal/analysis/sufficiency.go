@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"tokentape/internal/analysis/metric"
 	"tokentape/internal/analysis/stat"
@@ -178,6 +179,9 @@ func (r *run) windowTrend(res *Results) Check {
 	c := Check{Name: "window_trend", Severity: SeverityNote, Result: ResultPass, Unit: "trends",
 		Do: "an open loop above capacity has no steady state: lower the rate, or lengthen warm-up and ramp; a stretch without output is the server's: see its log of that time"}
 	w := primary(res.Windows)
+	if w != nil && w.From == nil { // there is no steady one: the other that claims to be
+		w = primary(slices.DeleteFunc(slices.Clone(res.Windows), func(w Window) bool { return w.From == nil }))
+	}
 	if w == nil || w.From == nil || w.Kind == window.KindWhole {
 		c.Result, c.Why = ResultNone, "no window that claims to be steady"
 		return c

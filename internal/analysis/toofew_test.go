@@ -3,6 +3,9 @@ package analysis
 import (
 	"strings"
 	"testing"
+
+	"tokentape/internal/analysis/window"
+	"tokentape/tape"
 )
 
 // A part of a run with a handful of requests, or shorter than one of them, has
@@ -57,9 +60,20 @@ func TestAdviceWithoutAWindow(t *testing.T) {
 	} {
 		s := steadyRun(200)
 		s.spec = spec
-		c := check(t, s.analyse(t, Options{Windows: []string{"whole", "stable"}}), "window_sufficiency")
-		if c.Result != ResultMiss || !strings.HasPrefix(c.Do, do) || strings.Contains(c.Do, "send more requests") {
-			t.Errorf("%s: %s %q → %q", spec, c.Result, c.Why, c.Do)
+		r, _, _, err := analyse(&records{recs: s.records()}, Options{})
+		if err != nil {
+			t.Fatal(err)
 		}
+		if w := window.ChooseOver(window.KindStable, r.reqs, r.groups); w.OK || !strings.HasPrefix(w.Do, do) {
+			t.Errorf("%s: %q → %q", spec, w.Why, w.Do)
+		}
+	}
+	s := steadyRun(0) // a window that failures keep from being
+	for i := range int64(40) {
+		s.reqs = append(s.reqs, failed(i, i*100*msec, 50*msec, tape.OutcomeReset, "m"))
+	}
+	c := check(t, s.analyse(t, Options{}), "window_sufficiency")
+	if c.Result != ResultMiss || !strings.HasPrefix(c.Do, "mend what the failed requests say") {
+		t.Errorf("%s %q → %q", c.Result, c.Why, c.Do)
 	}
 }

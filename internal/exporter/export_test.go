@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"tokentape/internal/analysis/as"
 	"tokentape/internal/exporter"
 	"tokentape/internal/exporter/sglang"
@@ -277,6 +279,42 @@ func TestEmpty(t *testing.T) {
 	if err := vllm.Write(io.Discard, run(t, `{"workload":{"stream":false}}`), false); err == nil {
 		t.Error("vLLM never asks for whole answers")
 	}
+}
+
+// Whatever stands on a tape, a file is written that can be read, or an error says why
+// not.
+func TestAnyTape(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var reqs []*tape.Request
+		wild := func(name string, sane int64) tape.Opt[int64] {
+			switch rapid.IntRange(0, 5).Draw(rt, name) {
+			case 0:
+				return tape.Some(rapid.SampledFrom([]int64{math.MinInt64, -1, 1 << 53, 1<<62 + 5, math.MaxInt64}).Draw(rt, name+" wild"))
+			case 1:
+				return tape.Opt[int64]{}
+			}
+			return tape.Some(sane)
+		}
+		for i := range rapid.IntRange(0, 5).Draw(rt, "requests") {
+			q := request(int64(i), int64(i)*100, rapid.SampledFrom([]string{"", "rcccfud", "c", "scsc", "rttf"}).Draw(rt, "events"), 3, tape.OutcomeOK, 200)
+			q.Tokens.Output, q.Tokens.Input, q.Asked.Output, q.Asked.Input = wild("output", 3), wild("input", 9), wild("asked", 3), wild("prompt", 9)
+			q.Tokens.Reasoning, q.TEnd, q.TReleased = wild("reasoning", 1), wild("end", 2e9), wild("released", 1e6)
+			for range q.Events.DT {
+				q.Events.Tok = append(q.Events.Tok, wild("running", 2).Or(-1))
+			}
+			reqs = append(reqs, q)
+		}
+		spec := rapid.SampledFrom([]string{openLoop, strings.Replace(openLoop, "openai-chat", "sglang-generate", 1)}).Draw(rt, "spec")
+		for tool, w := range layouts {
+			var b bytes.Buffer
+			var fields map[string]any
+			if err := w(&b, run(t, spec, reqs...), true); err == nil {
+				if err := json.Unmarshal(b.Bytes(), &fields); err != nil {
+					rt.Fatalf("%s: %v in %s", tool, err, b.String())
+				}
+			}
+		}
+	})
 }
 
 func TestObject(t *testing.T) {

@@ -33,6 +33,7 @@ var CheckNames = []string{
 	"server_changed",
 	"slot_wait",
 	"tape_complete",
+	"tape_consistent",
 	"token_sources",
 	"usage_contradicted",
 	"usage_missing",

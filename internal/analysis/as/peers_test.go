@@ -458,13 +458,26 @@ func TestPeersHoldForAnyTape(t *testing.T) {
 			}
 			q := request(at, now, events.String(), outcome(rapid.SampledFrom(outcomes).Draw(rt, "outcome"), rapid.SampledFrom([]int{0, 200, 500}).Draw(rt, "status")))
 			opt := func(name string) tape.Opt[int64] {
-				if n := rapid.Int64Range(-2, 1<<40).Draw(rt, name); n >= 0 {
+				switch n := rapid.Int64Range(-2, 1<<40).Draw(rt, name); {
+				case n >= 1<<39:
+					return tape.Some(rapid.SampledFrom([]int64{n, math.MaxInt64, 1<<62 + 5, 1 << 53, math.MinInt64, -1, 999_999_999}).Draw(rt, name+" wild"))
+				case n >= 0:
 					return tape.Some(n)
 				}
 				return tape.Opt[int64]{}
 			}
 			q.Tokens = tape.Tokens{Input: opt("in"), Output: opt("out"), Cached: opt("cached"), Reasoning: opt("reasoning"), OutputSource: rapid.SampledFrom([]string{"usage", "tokenizer", "events", ""}).Draw(rt, "source")}
-			q.Asked.Output = opt("asked")
+			q.Asked = tape.Asked{Output: opt("asked"), Input: opt("prompt")}
+			if rapid.IntRange(0, 4).Draw(rt, "wild times") == 0 {
+				for _, at := range []*tape.Opt[int64]{&q.TDue, &q.TReady, &q.TReleased, &q.TWroteFirst, &q.TFirstEvent, &q.TFirstToken, &q.TLastToken, &q.TEnd} {
+					if rapid.Bool().Draw(rt, "wild") {
+						*at = tape.Some(rapid.Int64().Draw(rt, "stamp"))
+					}
+				}
+				for i := range q.Events.Tok {
+					q.Events.Tok[i] = rapid.SampledFrom([]int64{-1, 3, 1 << 53, math.MaxInt64}).Draw(rt, "running")
+				}
+			}
 			if rapid.Bool().Draw(rt, "odd") {
 				q.TReleased, q.TEnd = tape.Opt[int64]{}, tape.Opt[int64]{}
 			}

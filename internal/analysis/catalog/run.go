@@ -62,12 +62,13 @@ var verdicts = []Entry{
 // checks make the verdict.
 var checks = named([]Entry{
 	{Name: "tape_complete", Severity: "fail", Definition: "the tape has no footer, the run was stopped, or a line is torn or changed"},
+	{Name: "tape_consistent", Severity: "fail", Definition: "the tape says what cannot be: a request sent before it was due, a stamp ten years away, an outcome ok without a status 2xx, a start that is no time, a plan of below 0 rows; a load, price, limit or device count below 0 in its spec, or a strict check that does not exist"},
 	{Name: "counts_add_up", Severity: "fail", Definition: "planned ≠ ok + failed + cancelled + abandoned + not issued, by the footer or by the lines"},
 	{Name: "client_bound", Severity: "fail", Definition: "the client itself made the numbers: pacer lag p99 above 1 ms and 10 % of the mean gap by two sends or more (a single late send is named and not counted), scheduling latency, CPU, recorder"},
 	{Name: "client_limit", Severity: "fail", Definition: "a request failed for want of descriptors, ports or memory on the client's machine"},
 	{Name: "offered_rate", Severity: "fail", Definition: "sends took more than 1 % (and 1 ms) longer than the load rules allowed"},
 	{Name: "token_sources", Severity: "fail", Definition: "counts of different sources would be mixed in one number"},
-	{Name: "usage_contradicted", Severity: "fail", Definition: "the server's counts contradict each other or what was asked: cached above input, reasoning above output, output 0 beside token events, a count below 0, output above `max_tokens` (times the choices)"},
+	{Name: "usage_contradicted", Severity: "fail", Definition: "the server's counts contradict each other or what was asked: cached above input, reasoning above output, output 0 beside token events, a count below 0 or above a billion, output above `max_tokens` (times the choices)"},
 	{Name: "server_changed", Severity: "fail", Definition: "a scraped start time moved: the server restarted in mid-run"},
 	{Name: "failures", Severity: "fail", Definition: "more failed than `limits.failed_share` (exit code 4)"},
 	{Name: "failures_allowed", Severity: "note", Definition: "some failed, no more than `limits.failed_share`: how many of which class, when they were sent, and how much of the window they took"},
@@ -83,7 +84,7 @@ var checks = named([]Entry{
 	{Name: "window_trend", Severity: "note", Definition: "TTFT, throughput or backlog moves over the window; or output all but stops in a tenth or more of it although requests went out; or it is different, by 10 % and beyond what its tenths scatter, in a stretch of it. Fewer than 20 requests, and a stretch shorter than a median E2E, tell nothing"},
 	{Name: "cache_state", Severity: "note", Definition: "something was expected of the prefix cache (a built set's manifest, or `workload.cache: zero`), and the server reports no cached tokens; where nothing was expected, their share is stated alone"},
 	{Name: "cache_off_plan", Severity: "note", Definition: "the prefix cache served, in the sum over rows, more than 1 % of the input more or less than the manifest beside a built set expects of each row; or anything above 1 % where zero cache was meant: a set built so, or `workload.cache: zero`. Where it cannot be observed: `cache_state`"},
-	{Name: "repeats", Severity: "note", Definition: "a dataset row was sent more than once"},
+	{Name: "repeats", Severity: "note", Definition: "a dataset row was sent more than once; of a session, one turn of it"},
 	{Name: "bursts", Severity: "note", Definition: "most output arrived in bursts: a buffering proxy, speculation, or a stream interval"},
 	{Name: "attempts", Severity: "note", Definition: "requests were sent more than once"},
 	{Name: "merged_alike", Severity: "note", Definition: "of a merged tape alone: its runs are not alike, and were merged by force"},
