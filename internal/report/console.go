@@ -51,13 +51,9 @@ func write(w io.Writer, r *analysis.Results, o Options, p page) error {
 func (c *console) full() {
 	c.verdict()
 	c.expected()
-	c.about()
-	c.counts()
-	c.load()
+	c.fold("Run, requests and load", func() { c.about(); c.counts(); c.load() })
 	c.windows()
-	c.differences()
-	c.remarks()
-	c.glossary()
+	c.fold("Differences, warnings, checks and definitions", func() { c.differences(); c.remarks(); c.glossary() })
 }
 
 type console struct {

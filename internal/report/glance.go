@@ -220,7 +220,9 @@ func (c *console) reasons() {
 	} else {
 		c.heading("Windows")
 	}
-	for _, w := range c.r.Windows {
+	var small []*analysis.Window
+	for i := range c.r.Windows {
+		w := &c.r.Windows[i]
 		text := w.Why
 		above := slices.IndexFunc(missed(c.r.Verdict), func(k analysis.Check) bool { return k.Why == w.Why })
 		if w.From == nil && above >= 0 {
@@ -231,13 +233,44 @@ func (c *console) reasons() {
 		}
 		c.hang("  "+pad(w.Kind, 7, false)+" ", clean(text), plain)
 		for _, t := range w.Warnings {
-			if !tailGuard.MatchString(t) {
+			switch {
+			case tailGuard.MatchString(t):
+			case strings.HasPrefix(t, tooSmall):
+				small = append(small, w)
+			default:
 				c.hang("          ! ", clean(t), yellow)
 			}
 		}
 	}
+	c.small(small)
 	c.shortDifferences()
 	c.metricWarnings()
+}
+
+// tooSmall begins analysis's warning of a window's size.
+const tooSmall = "too small to confirm a steady state (convention): "
+
+// small says once which windows miss the conventions of size; a check above may
+// have said it of one.
+func (c *console) small(ws []*analysis.Window) {
+	var kinds []string
+	for _, w := range ws {
+		text := w.Kind
+		for _, t := range w.Warnings {
+			if what, ok := strings.CutPrefix(t, tooSmall); ok && len(ws) == 1 {
+				text += ", " + what
+			}
+		}
+		kinds = append(kinds, text)
+	}
+	said := slices.ContainsFunc(missed(c.r.Verdict), func(k analysis.Check) bool { return k.Name == "window_sufficiency" })
+	switch {
+	case len(ws) == 0 || said && len(ws) == 1:
+	case said:
+		c.hang("  ! ", "too small to confirm a steady state, as above: "+clean(strings.Join(kinds, ", ")), yellow)
+	default:
+		c.hang("  ! ", tooSmall+clean(strings.Join(kinds, ", ")), yellow)
+	}
 }
 
 // metricWarnings show what qualifies a metric, once for all windows and metrics
@@ -317,5 +350,9 @@ func (c *console) tailGuards() string {
 	if where == "" {
 		return ""
 	}
-	return "No interval where too few independent samples carry one: " + clean(where) + ". All: report --full."
+	text := "No interval where too few independent samples carry one: " + clean(where) + "."
+	if c.md {
+		return text
+	}
+	return text + " All: report --full."
 }

@@ -33,6 +33,20 @@ func (p *page) begin(kind block) {
 	p.last = kind
 }
 
+// fold hides what content writes behind a summary; on a terminal nothing is hidden.
+func (p *page) fold(summary string, content func()) {
+	if !p.md {
+		content()
+		return
+	}
+	p.begin(blockText)
+	p.b.WriteString("<details><summary>" + escape(summary) + "</summary>\n")
+	p.last = blockText
+	content()
+	p.begin(blockText)
+	p.b.WriteString("</details>\n")
+}
+
 func (p *page) mdHeading(s string) {
 	p.begin(blockText)
 	p.b.WriteString("## " + escape(s) + "\n")

@@ -16,10 +16,21 @@ func (c *console) short() {
 		word, st := severity(k)
 		c.hang("  "+word+"  ", clean(join(" → ", join(": ", k.Name, k.Why), k.Do)), st)
 	}
+	if c.md { // what decides in sight, the rest folded away
+		c.expected()
+		c.tables()
+		c.fold("Run, load, notes and definitions", func() { c.judged(); c.facts(); c.qualifications() })
+		return
+	}
 	c.judged()
 	c.expected()
 	c.facts()
 	c.tables()
+	c.qualifications()
+}
+
+// qualifications are what one has to know beside the tables.
+func (c *console) qualifications() {
 	c.reasons()
 	c.list("Notes", c.r.Notes)
 	c.list("Damage found on the tape", c.r.About.Faults)
@@ -35,7 +46,7 @@ func (c *console) judged() {
 		case analysis.ResultPass:
 			passed++
 		case analysis.ResultNone:
-			none = append(none, k.Name)
+			none = append(none, join(" ", k.Name, parens(inShort(k.Why))))
 		}
 	}
 	var parts []string
@@ -43,11 +54,19 @@ func (c *console) judged() {
 		parts = append(parts, fmt.Sprintf("%d %s passed", passed, plural(int64(passed), "check")))
 	}
 	if len(none) > 0 {
-		parts = append(parts, "nothing to judge by: "+strings.Join(none, ", "))
+		parts = append(parts, "not judged: "+strings.Join(none, ", "))
 	}
 	if len(parts) > 0 {
-		c.hang("  ", strings.Join(parts, "; "), dim)
+		c.hang("  ", clean(strings.Join(parts, "; ")), dim)
 	}
+}
+
+// inShort is the first clause of a reason.
+func inShort(why string) string {
+	if i := strings.IndexAny(why, ";:("); i > 0 {
+		why = why[:i]
+	}
+	return strings.TrimSpace(why)
 }
 
 // fileName is the last element of a path, of either kind of separator.
@@ -207,5 +226,7 @@ func (c *console) definitions() {
 	for _, d := range defs {
 		c.hang("  "+pad(d[0], title, false)+"  ", d[1], dim)
 	}
-	c.hang("", "full tables: tokentape report RUN --full", dim)
+	if !c.md {
+		c.hang("", "full tables: tokentape report RUN --full", dim)
+	}
 }
