@@ -158,17 +158,40 @@ func appendSrc(b []byte, s *Src) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		format := byte('f')
-		if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
-			format = 'e'
-		}
-		b = strconv.AppendFloat(b, v, format, -1, 64)
-		if n := len(b); format == 'e' && b[n-4] == 'e' && b[n-2] == '0' { // e-09 is e-9, as encoding/json has it
-			b[n-2] = b[n-1]
-			b = b[:n-1]
-		}
+		b = appendSeconds(b, v)
 	}
 	return append(b, "]}"...)
+}
+
+// appendSeconds writes v as encoding/json does. Most clocks count nanoseconds: up to
+// 15 digits such a number is its own shortest form, and integers are written faster.
+func appendSeconds(b []byte, v float64) []byte {
+	if v >= 1e-6 && v < 1e6 {
+		if n := int64(math.Round(v * 1e9)); float64(n)/1e9 == v {
+			b = strconv.AppendInt(b, n/1e9, 10)
+			frac := n % 1e9
+			if frac == 0 {
+				return b
+			}
+			from := len(b)
+			b = strconv.AppendInt(b, 1e9+frac, 10) // a 1 in place of the point keeps the zeros behind it
+			b[from] = '.'
+			for b[len(b)-1] == '0' {
+				b = b[:len(b)-1]
+			}
+			return b
+		}
+	}
+	format := byte('f')
+	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
+		format = 'e'
+	}
+	b = strconv.AppendFloat(b, v, format, -1, 64)
+	if n := len(b); format == 'e' && b[n-4] == 'e' && b[n-2] == '0' { // e-09 is e-9 there
+		b[n-2] = b[n-1]
+		b = b[:n-1]
+	}
+	return b
 }
 
 func appendAttempt(b []byte, a *Attempt) []byte {
