@@ -118,10 +118,28 @@ func decisive(m *compare.Metric) string {
 	if m.PAdjusted != nil {
 		s += ", adjusted " + probability(m.PAdjusted)
 	}
-	if m.Why != "" {
-		s += "; " + m.Why
+	for _, more := range []string{m.Why, pairedRows(m)} {
+		if more != "" {
+			s += "; " + more
+		}
 	}
 	return s
+}
+
+// pairedRows are the values of the rows that a change marked † is of.
+func pairedRows(m *compare.Metric) string {
+	if m.PairedA == nil || m.PairedB == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s %s: %s → %s", count(m.Pairs), plural(m.Pairs, "paired row"), cell(m.PairedA), cell(m.PairedB))
+}
+
+// marked is change, with a † where it is of the paired rows alone.
+func marked(m *compare.Metric) string {
+	if m.PairedA == nil {
+		return change(m)
+	}
+	return change(m) + " †"
 }
 
 // runsOf says how many runs a side has, and how many of them are not fit for use.
@@ -161,6 +179,18 @@ func corrected(c *compare.Comparison) string {
 const compareLegend = "change: B − A in percent of A (pt: points of a share), with its interval of 95 % or more; ~ undecided; " +
 	"better and worse: different by the test and beyond the tolerance; same: the whole interval within it. " +
 	"Only metrics marked * decide. The others are not corrected for their number: at 95 % one in twenty equal ones looks different"
+
+// legend is compareLegend, after what † means where it is used.
+func legend(c *compare.Comparison) string {
+	for _, p := range c.Pairs {
+		for _, m := range p.Metrics {
+			if m.PairedA != nil {
+				return "†: change and interval are those of the rows that are paired; A and B are the runs' own values. " + compareLegend
+			}
+		}
+	}
+	return compareLegend
+}
 
 func styleOf(verdict string) style {
 	switch verdict {
@@ -205,7 +235,7 @@ func CompareConsole(w io.Writer, c *compare.Comparison, o Options) error {
 	}
 	p.list("Warnings about the runs", c.Warnings, yellow)
 	p.blank()
-	p.hang("  ", compareLegend, dim)
+	p.hang("  ", legend(c), dim)
 	_, err := io.WriteString(w, p.b.String())
 	return err
 }
@@ -228,7 +258,7 @@ func (p *page) pair(r *compare.Pair, several, full bool) {
 		if m.Decides {
 			name += " *"
 		}
-		cells := []string{name, sideValue(m, m.A), sideValue(m, m.B), change(m), reach(m), sign(m)}
+		cells := []string{name, sideValue(m, m.A), sideValue(m, m.B), marked(m), reach(m), sign(m)}
 		if columns.StringWidth(name) > 25 { // a long name has a line of its own
 			t.rows = append(t.rows, row{cells: []string{name}})
 			cells[0] = ""
@@ -332,21 +362,24 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 			if m.Decides {
 				name = "**" + name + "**"
 				verdict = "**" + verdict + "**"
-				if m.Why != "" {
-					verdict += " " + md(m.Why)
+				for _, more := range []string{m.Why, pairedRows(m)} {
+					if more != "" {
+						verdict += " " + md(more) + ";"
+					}
 				}
+				verdict = strings.TrimSuffix(verdict, ";")
 			}
 			pv := m.P
 			if m.PAdjusted != nil {
 				pv = m.PAdjusted
 			}
-			line("| %s | %s | %s | %s | %s | %s | %s |", name, sideValue(m, m.A), sideValue(m, m.B), change(m), reach(m), probability(pv), verdict)
+			line("| %s | %s | %s | %s | %s | %s | %s |", name, sideValue(m, m.A), sideValue(m, m.B), marked(m), reach(m), probability(pv), verdict)
 		}
 		bullets(&b, "Unlike", p.Unlike)
 		bullets(&b, "Warnings", p.Warnings)
 	}
 	bullets(&b, "Warnings about the runs", c.Warnings)
-	line("\n<sub>%s (bold here); p of those that decide is corrected</sub>", md(compareLegend))
+	line("\n<sub>%s (bold here); p of those that decide is corrected</sub>", md(legend(c)))
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
 		ds := folded(p.Differences)

@@ -43,6 +43,8 @@ func comparison() *compare.Comparison {
 	b[2].Fit, b[2].Verdict, b[2].OK, b[2].Failed = false, "NOT fit for use: client-bound; 1 note", 630, 10
 	absent := compare.Metric{Name: "ttft_ms.p50", Unit: "ms", Good: "lower", Decides: true, Verdict: compare.Undecided, A: compare.Value{All: []float64{}}, B: compare.Value{All: []float64{}},
 		Tolerance: 0.02, Method: compare.ByNone, Why: "not observed on either side"}
+	blocks := metric("tpot_ms.p50", "ms", compare.Worse, 10.4, 10.31, true, "each of the 7 independent blocks of rows shows it")
+	blocks.Method, blocks.Pairs, blocks.PairedA, blocks.PairedB, blocks.A, blocks.B = compare.ByBlocks, 52, p(10.43), p(20.71), value(10.4, 1), value(20.93, 1)
 	return &compare.Comparison{
 		Schema: compare.Schema, Verdict: compare.Worse, Line: "against A: B worse, C undecided. NOT to be relied on: 1 of 15 runs client-bound; --fit-only leaves it out",
 		Window: "steady", WindowWhy: "every run has it", On: []string{"tpot_ms.p50", "ttft_ms.p50"}, Family: 2, Alpha: 0.05,
@@ -59,7 +61,7 @@ func comparison() *compare.Comparison {
 				Unlike:   []string{"offered rate (r): none → 6/s", "cache state: share of input tokens that came from the prefix cache: 0.9 → 0.1"},
 				Warnings: []string{"failed requests are in no latency: A 0 of 3200, B 10 of 3200", "the runs of the two sides did not take turns"}},
 			{A: "A", B: "C", Verdict: compare.Undecided, Line: "undecided whether C differs from A – between-run variance unknown", Method: "one run a side with the same plan: 512 rows are paired; between-run variance unknown",
-				Rows: &compare.Matched{Paired: 512, OnlyA: 3}, Metrics: []compare.Metric{absent}, Differences: []compare.Difference{}, Unlike: []string{}, Warnings: []string{"not paired: 3 rows on A alone, 0 on C alone, 0 whose dataset row differs"}},
+				Rows: &compare.Matched{Paired: 512, OnlyA: 3}, Metrics: []compare.Metric{blocks, absent}, Differences: []compare.Difference{}, Unlike: []string{}, Warnings: []string{"not paired: 3 rows on A alone, 0 on C alone, 0 whose dataset row differs"}},
 		},
 		Warnings: []string{"B: steady window: 吞吐量在窗口内下降 3.1 % over the window"},
 	}
@@ -128,6 +130,9 @@ func TestEveryWarningOfAComparison(t *testing.T) {
 		for _, m := range q.Metrics {
 			if m.Decides && m.Why != "" {
 				texts = append(texts, m.Why)
+			}
+			if m.PairedA != nil {
+				texts = append(texts, fmt.Sprint(m.Pairs), fmt.Sprint(*m.PairedA), fmt.Sprint(*m.PairedB))
 			}
 		}
 	}

@@ -255,7 +255,7 @@ func TestPairedValuesStandApart(t *testing.T) {
 		if *m.A.Value != *m.PairedA || *m.B.Value != *m.PairedB {
 			apart++
 		}
-		if m.Pairs == 0 || math.Abs(*m.PairedB-*m.PairedA-*m.Shift) > 1e-9 || math.Abs(*m.Change-*m.Shift/ *m.PairedA) > 1e-12 {
+		if m.Pairs == 0 || math.Abs(*m.PairedB-*m.PairedA-*m.Shift) > 1e-9 || math.Abs(*m.Change - *m.Shift / *m.PairedA) > 1e-12 {
 			t.Errorf("%s: %d pairs, %v → %v, shift %v, change %v", m.Name, m.Pairs, *m.PairedA, *m.PairedB, *m.Shift, *m.Change)
 		}
 	}
