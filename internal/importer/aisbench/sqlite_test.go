@@ -188,3 +188,35 @@ func TestJournal(t *testing.T) {
 		file.Close()
 	}
 }
+
+// FuzzJournal: whatever lies beside a database, it is opened, or refused with a
+// message, and read without a panic or an end.
+func FuzzJournal(f *testing.F) {
+	journal, err := os.ReadFile("testdata/hot.db-journal")
+	if err != nil {
+		f.Fatal(err)
+	}
+	db, err := os.ReadFile("testdata/hot.db")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(journal)
+	f.Add(journal[:600])
+	f.Add([]byte(journalMagic))
+	f.Fuzz(func(t *testing.T, journal []byte) {
+		path := filepath.Join(t.TempDir(), "x.db")
+		if err := os.WriteFile(path, db, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path+"-journal", journal, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		d, file, err := openDatabase(path, "numpy_store")
+		if err != nil {
+			return
+		}
+		defer file.Close()
+		_ = d.each(func(int64, []byte) error { return nil })
+		_, _, _ = d.get(7)
+	})
+}
