@@ -85,7 +85,7 @@ func TestCost(t *testing.T) {
 
 // The interval of a cost is that of its rate, turned over.
 func TestCostInterval(t *testing.T) {
-	s := rich()
+	s := richOf(400)
 	s.spec = strings.Replace(s.spec, `"devices"`, `"cost":{"per_hour":36},"devices"`, 1)
 	w := windowOf(t, s.analyse(t, Options{}), "steady")
 	rate, ok := w.System.CI["output_tokens_per_s"]

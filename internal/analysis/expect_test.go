@@ -96,7 +96,7 @@ func TestExpectNothing(t *testing.T) {
 
 // The interval of a value that holds the limit is said beside it.
 func TestExpectInterval(t *testing.T) {
-	s := rich()
+	s := richOf(400)
 	at := *windowOf(t, s.analyse(t, Options{}), "steady").System.OutputTokensPerS
 	c := fmt.Sprintf("steady.output_tokens_per_s <= %v", at)
 	if e := expected(t, s, c)[c]; e.Result != ResultPass || e.CI == nil || !strings.Contains(e.Why, "interval holds the limit") {

@@ -3,6 +3,7 @@ package analysis
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,21 +17,23 @@ var update = flag.Bool("update", false, "write testdata/*.golden.json anew")
 // rich is a closed loop with everything in it: warm-up and tail rows, reasoning,
 // cached tokens that the server leaves out at 0, failures, devices, an SLO,
 // client samples.
-func rich() *script {
-	s := &script{reason: tape.ReasonCompleted, plan: 208, spec: `{"name":"rich","target":{"api":"openai-chat"},
-		"load":{"requests":200,"concurrency":8,"warmup":8,"tail":"auto"},"limits":{"failed_share":0.05},
-		"devices":{"total":16},"report":{"slo":{"ttft_ms":60,"tpot_ms":12}}}`}
+func rich() *script { return richOf(200) }
+
+// richOf is rich with n measured requests.
+func richOf(n int64) *script {
+	s := &script{reason: tape.ReasonCompleted, plan: n + 8, spec: fmt.Sprintf(`{"name":"rich","target":{"api":"openai-chat"},
+		"load":{"requests":%d,"concurrency":8,"warmup":8,"tail":"auto"},"limits":{"failed_share":0.05},
+		"devices":{"total":16},"report":{"slo":{"ttft_ms":60,"tpot_ms":12}}}`, n)}
 	r := rand.New(rand.NewPCG(11, 12))
 	free := make([]int64, 8)
-	for seq := range int64(216) {
+	for seq := range n + 16 {
 		slot := 0
 		for k := range free {
 			if free[k] < free[slot] {
 				slot = k
 			}
 		}
-		at, n := free[slot], 20+r.IntN(40)
-		tokens := make([]int64, n)
+		at, tokens := free[slot], make([]int64, 20+r.IntN(40))
 		t := int64(40+r.IntN(30)) * msec
 		for i := range tokens {
 			tokens[i] = t
@@ -44,14 +47,14 @@ func rich() *script {
 		switch {
 		case seq < 8:
 			q.Phase = tape.PhaseWarmup
-		case seq >= 208:
+		case seq >= n+8:
 			q.Phase = tape.PhaseTail
 		}
 		if seq%3 == 0 {
 			q.Tokens.Cached = tape.Some[int64](64)
 		}
 		if seq%2 == 0 {
-			q.Events.Kind = kinds(n)
+			q.Events.Kind = kinds(len(tokens))
 			q.TFirstVisible.V = at + tokens[5]
 			q.Tokens.Reasoning = tape.Some[int64](5)
 		}

@@ -170,13 +170,13 @@ const rareSide = 10
 
 // goodIntervals are the intervals of goodput in the steady window: the share from
 // the requests in plan order, the rates like other rates.
-func (r *run) goodIntervals(w window.Interval, g *Goodput, s stat.Sections, rate func(v *float64, bins []float64) (ci [2]*float64, ok bool)) {
+func (r *run) goodIntervals(w window.Interval, g *Goodput, s *sections) {
 	if g == nil || g.Share == nil || min(g.Good, g.Judged-g.Good) < rareSide {
 		return
 	}
 	limits := r.spec.Report.SLO
 	var each []float64
-	var requests, tokens [rateBins]float64
+	var requests, tokens flowBins
 	for i := range r.reqs {
 		if !r.judged(i) {
 			continue
@@ -189,19 +189,19 @@ func (r *run) goodIntervals(w window.Interval, g *Goodput, s stat.Sections, rate
 		if w.Starts(q.Released) {
 			each = append(each, good)
 		}
-		put(requests[:], w, q.End, good)
-		put(tokens[:], w, q.End, float64(good*float64(max(0, q.Output))))
+		if good > 0 {
+			requests.add(w, q.End, q.Released, q.End, 1)
+			tokens.add(w, q.End, q.Released, q.End, float64(max(0, q.Output)))
+		}
 	}
 	g.CI = map[string][2]*float64{}
-	if ci, ok := stat.RateInterval(*g.Share, each, s); ok {
+	if ci, ok := stat.RateInterval(*g.Share, each, nil, s.Sections); ok {
 		g.CI["share"] = [2]*float64{ref(math.Max(0, ci[0])), ref(math.Min(1, ci[1]))}
 	}
-	for name, of := range map[string]struct {
-		v    *float64
-		bins []float64
-	}{"requests_per_s": {g.RequestsPerS, requests[:]}, "output_tokens_per_s": {g.OutputTokensPerS, tokens[:]}} {
-		if ci, ok := rate(of.v, of.bins); ok {
-			g.CI[name] = ci
-		}
+	if ci, ok := requests.interval(g.RequestsPerS, s); ok {
+		g.CI["requests_per_s"] = ci
+	}
+	if ci, ok := tokens.interval(g.OutputTokensPerS, s); ok {
+		g.CI["output_tokens_per_s"] = ci
 	}
 }

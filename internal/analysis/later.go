@@ -63,11 +63,9 @@ func cuts(ivs []window.Interval) []int64 {
 		for _, s := range w.Each() {
 			ts = append(ts, s.From, s.To)
 		}
-		for _, n := range []int{stat.BatchesCentre, stat.TrendPoints} {
-			for i := range n {
-				for _, s := range w.Slice(i, n) {
-					ts = append(ts, s.From, s.To)
-				}
+		for i := range stat.TrendPoints {
+			for _, s := range w.Slice(i, stat.TrendPoints) {
+				ts = append(ts, s.From, s.To)
 			}
 		}
 	}

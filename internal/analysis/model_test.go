@@ -14,17 +14,22 @@ import (
 type model struct {
 	name  string
 	about string
-	seed  uint64 // of the model; replicates add theirs
-	slots int
+	// unseen loads had no part in finding the rules.
+	unseen bool
+	seed   uint64 // of the model; replicates add theirs
+	slots  int
 	// Cost of a step, in nanoseconds, as in sim.Config.
 	prefillFixed, prefillToken, decodeBase, decodeSeq int64
 	jitter                                            float64 // coefficient of variation of a step's time, log-normal
+	// Above fast sequences a decode step takes half as long again; 0: one speed.
+	fast int
 	// alone: no engine, every request is served as if it were the only one, its
 	// TTFT drawn from a log-normal distribution with mean 200 ms and this
 	// coefficient of variation.
 	alone float64
 
-	rate        float64 // Poisson arrivals a second; 0: closed loop
+	rate        float64 // arrivals a second; 0: closed loop
+	burstiness  float64 // shape of the gamma distribution between arrivals; 0: Poisson, which is 1
 	concurrency int
 	warmup      int
 	tail        bool
@@ -56,6 +61,19 @@ func logNormal(r *rand.Rand, mean, cv float64) float64 {
 	return mean * math.Exp(math.Sqrt(v)*r.NormFloat64()-v/2)
 }
 
+// gap draws the seconds between two arrivals. Gamma of shape ½ is the square of a
+// normal.
+func (m *model) gap(r *rand.Rand) float64 {
+	switch m.burstiness {
+	case 0:
+		return r.ExpFloat64() / m.rate
+	case 0.5:
+		z := r.NormFloat64()
+		return z * z / m.rate
+	}
+	panic("no such burstiness")
+}
+
 // run makes one run of n measured requests.
 func (m *model) run(n int, seed uint64) *script {
 	r := rand.New(rand.NewPCG(m.seed, seed))
@@ -69,7 +87,7 @@ func (m *model) run(n int, seed uint64) *script {
 		j := &jobs[i]
 		if m.rate > 0 {
 			if i > 0 {
-				at += r.ExpFloat64() / m.rate
+				at += m.gap(r)
 			}
 			j.at = int64(at * 1e9)
 		}
@@ -167,7 +185,11 @@ func (m *model) serve(jobs []job, r *rand.Rand) {
 			}
 			continue
 		}
-		t += m.step(r, m.decodeBase+int64(len(running))*m.decodeSeq)
+		d := m.decodeBase + int64(len(running))*m.decodeSeq
+		if m.fast > 0 && len(running) > m.fast {
+			d += d / 2
+		}
+		t += m.step(r, d)
 		kept := running[:0]
 		for _, i := range running {
 			if !emit(i) {

@@ -127,18 +127,7 @@ func (r *run) table(w window.Interval, o Options) Window {
 		if d.needs != nil && !r.any(w.Cohort, d.needs) {
 			continue
 		}
-		var s *Summary
-		if d.key == itlKey {
-			s = r.itl(w.Cohort, by)
-		} else {
-			xs := make([]float64, 0, len(w.Cohort))
-			for _, i := range w.Cohort {
-				if v, ok := d.value(&r.reqs[i]); ok {
-					xs = append(xs, v)
-				}
-			}
-			s = summary(stat.Describe(xs, by), 1)
-		}
+		s := r.summarise(d, w, by)
 		def, _ := catalog.Find(d.key, catalog.KindMetric)
 		s.Unit, s.Source = def.Unit, d.source(in, outSrc)
 		r.remark(d.key, s, w.Cohort, src)
@@ -155,6 +144,20 @@ func (r *run) table(w window.Interval, o Options) Window {
 	r.trended[w.Kind] = r.trends(w)
 	out.Warnings = append(out.Warnings, r.trended[w.Kind]...)
 	return out
+}
+
+// summarise describes one metric of a window.
+func (r *run) summarise(d definition, w window.Interval, by *sections) *Summary {
+	if d.key == itlKey {
+		return r.itl(w.Cohort, by.of(d.key))
+	}
+	xs := make([]float64, 0, len(w.Cohort))
+	for _, i := range w.Cohort {
+		if v, ok := d.value(&r.reqs[i]); ok {
+			xs = append(xs, v)
+		}
+	}
+	return summary(stat.Describe(xs, by.of(d.key)), 1)
 }
 
 // remark adds what a reader must know about how a metric's values came to be.
@@ -229,6 +232,7 @@ func summary(d stat.Description, per float64) *Summary {
 		s.CI[name] = [2]*float64{&lo, &hi}
 	}
 	put("mean", d.MeanCI)
+	var tied []string
 	lacking := ""
 	lack := func(name string, more int64) {
 		switch {
@@ -246,9 +250,15 @@ func summary(d stat.Description, per float64) *Summary {
 		if q >= 900 || d.MeanMore > 0 || d.NEff != nil {
 			lack(quantileName(q), d.More[i])
 		}
+		if d.Tied[i] && (d.SD == nil || *d.SD > 0) {
+			tied = append(tied, quantileName(q))
+		}
 	}
 	if lacking != "" {
 		s.Warnings = append(s.Warnings, lacking)
+	}
+	if len(tied) > 0 {
+		s.Warnings = append(s.Warnings, "no interval of "+join(tied, ", ")+": many values are alike")
 	}
 	return s
 }

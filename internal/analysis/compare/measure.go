@@ -185,8 +185,10 @@ func (s *side) ends() (ok, failed int64) {
 
 // bySections joins the intervals that each of two runs has by itself into one of
 // their difference, whatever their shape: the distances to the ends that matter add
-// up by squares (Zou and Donner 2008). p is that of a normal with the half-width
-// towards 0, so that it is 5 % where the interval ends at 0.
+// up by squares (Zou and Donner 2008). p is that of a Student's t with the
+// half-width towards 0, so that it is 5 % where the interval ends at 0. How many
+// batches an interval came from is not in the results; the fewest possible give the
+// heaviest tail, and a p that is never too small after correction.
 func bySections(a, b float64, ciA, ciB [2]*float64) effect {
 	e := effect{shift: b - a, level: level, method: BySection, p: 1}
 	if ciA[0] == nil || ciA[1] == nil || ciB[0] == nil || ciB[1] == nil {
@@ -200,7 +202,8 @@ func bySections(a, b float64, ciA, ciB [2]*float64) effect {
 	}
 	switch {
 	case h > 0:
-		e.p = math.Erfc(math.Abs(e.shift) / h * stat.NormalQuantile((1+level)/2) / math.Sqrt2)
+		const df = stat.BatchesLeast - 1
+		e.p = stat.StudentTail(math.Abs(e.shift)/h*stat.StudentQuantile(1-level, df), df)
 	case e.shift != 0:
 		e.p = 0
 	}

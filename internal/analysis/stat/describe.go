@@ -3,6 +3,7 @@ package stat
 import (
 	"math"
 	"slices"
+	"sort"
 )
 
 // Quantiles are those of every summary, in thousandths: integers, so that no
@@ -24,22 +25,26 @@ type Description struct {
 	QCI    [count]*[2]float64
 	// MeanMore and More are, where an interval was asked for and the sample carries
 	// none, about how many further units (samples, or groups of them) it would take.
-	// Where none was asked for, More holds what TailSamples beyond a quantile above
+	// Where none was asked for, More holds what TailUnits beyond a quantile above
 	// the median would take of independent samples.
 	MeanMore int64
 	More     [count]int64
+	// Tied says that there is no interval because so many values are the quantile
+	// itself: it would be that value, whatever the sample, and more samples do not
+	// change that.
+	Tied [count]bool
 }
 
-// TailSamples is how many effective samples must lie beyond a quantile for it to
-// get an interval.
-const TailSamples = 10
+// TailUnits is how many units must lie beyond a quantile for it to get an
+// interval.
+const TailUnits = 15
 
 // Describe summarises xs, given in the order of the plan; it does not change xs.
 // s nil asks for no intervals.
 //
 // The value of a quantile q is given when n ≥ 1 ÷ (1 − q): below that no sample
 // is expected beyond it, and interpolation would print little but the maximum
-// under another name. Its interval needs TailSamples effective samples beyond it.
+// under another name. Its interval needs TailUnits samples beyond it.
 func Describe(xs []float64, s *Sections) Description {
 	d := points(xs)
 	switch {
@@ -83,7 +88,7 @@ func (d *Description) tail(eff float64) {
 		if q <= 500 {
 			continue
 		}
-		need := math.Ceil(float64(TailSamples*1000) / float64(1000-q) * g)
+		need := math.Ceil(float64(TailUnits*1000) / float64(1000-q) * g)
 		if float64(d.N) < need {
 			d.More[i] = int64(need) - d.N
 		}
@@ -132,56 +137,73 @@ func (a sample) influence(f func(x float64) float64) influence {
 	return newInfluence(z)
 }
 
-// intervals fills NEff, MeanCI, QCI, MeanMore and More.
+// equal is how many units of equal size pin the values down as well as these
+// groups, of whose values those of one hang together wholly at worst (Kish 1965:
+// (Σm)² ÷ Σm², m the sizes).
+func (a sample) equal() float64 {
+	if a.ends == nil {
+		return float64(len(a.xs))
+	}
+	var square, from float64
+	for _, to := range a.ends {
+		m := float64(to) - from
+		square += float64(m * m)
+		from = float64(to)
+	}
+	return float64(float64(len(a.xs))*float64(len(a.xs))) / max(1, square)
+}
+
+// intervals fills NEff, MeanCI, QCI, MeanMore, More and Tied.
 func (d *Description) intervals(a sample, s Sections) {
 	n := len(a.xs)
 	centre := a.influence(func(x float64) float64 { return x })
 	d.NEff = value(d.effective(centre), true)
-	if sp, ok := centre.section(s, BatchesCentre); ok {
+	units := len(centre.z)
+	sp, ok := centre.section(s)
+	if ok && s.MeanTimes <= 1 {
 		d.MeanCI = centre.mean(*d.Mean, sp)
 	} else {
-		d.MeanMore = centre.more(s)
+		d.MeanMore = s.moreOfMean(units)
 	}
-	sorted := slices.Clone(a.xs)
-	slices.Sort(sorted)
-	// The correlation of the rare values beyond a tail quantile is hard to see; that
-	// of the middle is not, and as a rule it is the stronger one.
-	worst := centre.sure()
+	equal := a.equal()
+	var sorted []float64
 	for i, q := range Quantiles {
 		p := float64(q) / 1000
-		at, _ := Quantile(sorted, p)
-		f := a.influence(func(x float64) float64 { return one(x <= at) })
-		if at == sorted[n-1] || at == sorted[0] || f.design(p) < 0.5 { // many values alike
-			if g := a.influence(func(x float64) float64 { return one(x < at) }); g.design(p) > f.design(p) {
-				f = g
+		more := int64(0)
+		if !ok {
+			more = s.more(units)
+		}
+		if q > 500 {
+			more = max(more, int64(math.Ceil(float64(units)*(TailUnits/((1-p)*equal)-1))))
+			if s.Lives > 0 {
+				more = max(more, int64(math.Ceil(float64(units)*(1/((1-p)*s.Lives)-1))))
 			}
 		}
-		if q == 500 {
-			worst = max(worst, f.sure())
-		}
-		most := BatchesCentre
-		var short int64
-		if q > 500 {
-			most = BatchesTail
-			g := max(worst, f.sure()) * f.design(p)
-			short = int64(math.Ceil(TailSamples/(1-p)*g)) - int64(len(f.z))
-		}
-		by := s
-		if q >= 500 {
-			by.Worst = max(by.Worst, worst)
-		}
-		sp, ok := f.section(by, most)
-		if ok && short <= 0 {
-			lo, hi := ranks(n, p, sp, f.g*f.design(p)*float64(n)/float64(len(f.z)))
-			d.QCI[i] = &[2]float64{min(at, atRank(sorted, lo)), max(at, atRank(sorted, hi))}
+		if more > 0 {
+			d.More[i] = more
 			continue
 		}
-		d.More[i] = max(1, short)
-		if !ok {
-			d.More[i] = max(d.More[i], f.more(by))
+		if sorted == nil {
+			sorted = slices.Clone(a.xs)
+			slices.Sort(sorted)
 		}
+		at, _ := Quantile(sorted, p)
+		f := a.influence(func(x float64) float64 { return one(x <= at) })
+		sp, _ := f.section(s)
+		lo, hi := ranks(n, p, sp, f.g*f.design(p)*float64(n)/float64(units))
+		first, _ := slices.BinarySearch(sorted, at)
+		past := first + sort.Search(n-first, func(k int) bool { return sorted[first+k] > at })
+		if float64(past-first) > alike*(hi-lo) {
+			d.Tied[i] = true
+			continue
+		}
+		d.QCI[i] = &[2]float64{min(at, atRank(sorted, lo)), max(at, atRank(sorted, hi))}
 	}
 }
+
+// alike is the share of the ranks between the ends of an interval that values
+// equal to the quantile may take.
+const alike = 0.25
 
 func one(yes bool) float64 {
 	if yes {

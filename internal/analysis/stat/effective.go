@@ -15,6 +15,9 @@ func EffectiveSize(xs []float64) float64 {
 	return float64(len(xs)) / g
 }
 
+// surely is the one-sided 95 % quantile of the normal distribution.
+const surely = 1.645
+
 // Inefficiency is g of EffectiveSize at the upper end of what it may be (one-sided
 // 95 %).
 func Inefficiency(xs []float64) float64 {
@@ -23,7 +26,24 @@ func Inefficiency(xs []float64) float64 {
 	for i, x := range xs {
 		z[i] = x - m
 	}
-	return newInfluence(z).sure()
+	g, off := inefficiency(z)
+	return g * (1 + float64(surely*off))
+}
+
+// Correlation is that of Pearson between two series of one length, −1 to 1; 0 where
+// either is constant.
+func Correlation(xs, ys []float64) float64 {
+	mx, _ := Mean(xs)
+	my, _ := Mean(ys)
+	var a Acc
+	for i := range xs {
+		a.Add(float64((xs[i] - mx) * (ys[i] - my)))
+	}
+	both := float64(math.Sqrt(sumSquares(xs, mx)) * math.Sqrt(sumSquares(ys, my)))
+	if both <= 0 {
+		return 0
+	}
+	return a.Sum() / both
 }
 
 // points that inefficiency looks at one by one; longer series are averaged in

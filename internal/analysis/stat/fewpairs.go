@@ -23,7 +23,7 @@ func (p *Pairs) Effective() float64 {
 // contiguous blocks of the pairs, as many as they are worth independent ones, 20 at
 // most.
 func (p *Pairs) Blocks(q int) []float64 {
-	k := min(BatchesCentre, int(p.Effective()))
+	k := min(pairBatches, int(p.Effective()))
 	out := make([]float64, k)
 	for i := range out {
 		lo, hi := i*len(p.a)/k, (i+1)*len(p.a)/k
@@ -38,7 +38,7 @@ func (p *Pairs) Blocks(q int) []float64 {
 func (p *Pairs) Need(q int) (worth, need float64) {
 	n := float64(len(p.a))
 	if n == 0 {
-		return 0, minBatch * BatchesCentre
+		return 0, minBatch * pairBatches
 	}
 	if q == 0 {
 		diffs := make([]float64, len(p.a))
@@ -46,12 +46,12 @@ func (p *Pairs) Need(q int) (worth, need float64) {
 			diffs[i] = p.b[i] - p.a[i]
 		}
 		worth = EffectiveSize(diffs)
-		return worth, math.Ceil(minBatch * BatchesCentre * n / worth)
+		return worth, math.Ceil(minBatch * pairBatches * n / worth)
 	}
 	worth = min(EffectiveSize(p.a), EffectiveSize(p.b))
-	need = BatchesCentre * max(2, math.Ceil(2*n/worth))
+	need = pairBatches * max(2, math.Ceil(2*n/worth))
 	if i := slices.Index(Quantiles[:], q); i >= 0 {
-		need = max(need, math.Ceil(TailSamples*1000/float64(1000-q)*n/worth))
+		need = max(need, math.Ceil(tailPairs*1000/float64(1000-q)*n/worth))
 	}
 	return worth, need
 }

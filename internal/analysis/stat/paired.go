@@ -18,6 +18,14 @@ type Pairs struct {
 // NewPairs pairs a[i] with b[i]; both have the same length and are kept.
 func NewPairs(a, b []float64) *Pairs { return &Pairs{a: a, b: b} }
 
+// Sectioning of pairs takes pairBatches batches, each of minBatch effective pairs
+// at least: what both runs met at the same rows has cancelled, and with it most of
+// what hangs together.
+const (
+	pairBatches = 20
+	minBatch    = 2
+)
+
 // Mean is how far the mean of b lies above that of a, with the standard error of
 // that difference by sectioning of the differences in plan order, so that what both
 // runs met at the same rows cancels; df is the number of batches less one. ok is
@@ -28,16 +36,28 @@ func (p *Pairs) Mean() (shift, se, df float64, ok bool) {
 		diffs[i] = p.b[i] - p.a[i]
 	}
 	shift, ok = Mean(diffs)
-	if !ok || len(diffs) < 2*BatchesCentre || EffectiveSize(diffs) < minBatch*BatchesCentre {
+	if !ok || len(diffs) < 2*pairBatches || EffectiveSize(diffs) < minBatch*pairBatches {
 		return shift, 0, 0, false
 	}
-	borders := evenly(len(diffs))(BatchesCentre)
-	means := make([]float64, BatchesCentre)
+	borders := evenly(len(diffs), pairBatches)
+	means := make([]float64, pairBatches)
 	for i := range means {
 		means[i], _ = Mean(diffs[borders[i]:borders[i+1]])
 	}
-	df = BatchesCentre - 1
-	return shift, math.Sqrt(sumSquares(means, shift) / df / BatchesCentre), df, true
+	df = pairBatches - 1
+	return shift, math.Sqrt(sumSquares(means, shift) / df / pairBatches), df, true
+}
+
+// tailPairs is how many effective pairs must lie beyond a quantile.
+const tailPairs = 10
+
+// evenly gives the borders of b parts of n samples, of sizes as equal as can be.
+func evenly(n, b int) []int {
+	borders := make([]int, b+1)
+	for i := range borders {
+		borders[i] = i * n / b
+	}
+	return borders
 }
 
 // replicates of the bootstrap: the standard error is then known to 1 in 20.
@@ -48,7 +68,7 @@ const replicates = 200
 // autocorrelation times; df is the number of blocks less one. (Sections would not
 // do: in a small batch of pairs that hang together closely the quantile falls on the
 // same row on both sides, and scatters otherwise than in the whole.) ok is false
-// below TailSamples effective samples beyond the quantile, too.
+// below tailPairs effective samples beyond the quantile, too.
 func (p *Pairs) Quantile(i int) (shift, se, df float64, ok bool) {
 	if len(p.a) == 0 {
 		return 0, 0, 0, false
@@ -74,7 +94,7 @@ func (p *Pairs) quantiles() {
 	eff := min(EffectiveSize(p.a), EffectiveSize(p.b))
 	block := max(2, int(math.Ceil(2*float64(n)/eff)))
 	blocks := n / block
-	if blocks < BatchesCentre {
+	if blocks < pairBatches {
 		return
 	}
 	// The draw depends on nothing but the number of pairs: the same tapes give the
@@ -99,7 +119,7 @@ func (p *Pairs) quantiles() {
 		}
 	}
 	for i, q := range Quantiles {
-		if float64(eff*float64(1000-q)) < TailSamples*1000 {
+		if float64(eff*float64(1000-q)) < tailPairs*1000 {
 			continue
 		}
 		p.se[i], _ = SD(drawn[i])

@@ -2,82 +2,81 @@ package stat
 
 import "math"
 
-// BatchesCentre is the greatest number of batches of an interval, BatchesTail
-// that of a quantile above the median, BatchesLeast the least of either. Batches
-// are contiguous in the order of the plan.
+// BatchesMost is the greatest number of batches of an interval, BatchesLeast the
+// least. Batches are contiguous in the order of the plan. Few long ones cost width
+// (Student's t with 4 degrees of freedom is 2.78, with 9 2.26), but what reaches
+// from one batch into the next, which makes intervals too narrow, is small then.
 const (
-	BatchesCentre = 20
-	BatchesTail   = 10
-	BatchesLeast  = 5
+	BatchesMost  = 10
+	BatchesLeast = 5
 )
 
-// Sections say when an interval can be had from one series of samples.
+// LeastUnits is how many units (requests) an interval takes at least.
+const LeastUnits = 150
+
+// Sections say which intervals the series of one window can have. They are
+// decided once for the window, by what chance moves little, and not by each series
+// for itself: a series that looks calm by chance is often one whose value is too
+// small.
 type Sections struct {
-	// Long is how many batches, at most, are long enough in time for what happens
-	// in one to have little to do with the next; it can be a fraction, and
-	// below BatchesLeast there is no interval.
-	Long float64
-	// Worst is the inefficiency, at the upper end of what it may be, of the slowest
-	// series that the same units are known to carry; 0: none. What hangs together in
-	// one of them hangs together in all, even where it does not show.
-	Worst float64
-	// Open: nothing bounds how far the correlation reaches, and a run that happened to
-	// see no burst looks calm, and is sure of too small a value. The more of it a run
-	// shows, the longer it must be to be believed: Least · g² units, not Least · g.
-	Open bool
-	// Least is how many effective samples an interval needs, counted with the
-	// upper end of what the correlation may be. 0 stands for LeastEffective.
-	Least float64
+	// Batches is the number of batches, at most BatchesMost; below BatchesLeast there
+	// is no interval.
+	Batches int
+	// Times is about how many times as many units the least number of batches takes; 1
+	// or less where there is no telling.
+	Times float64
+	// MeanTimes, above 1, is the same for the mean alone, which then has no interval.
+	MeanTimes float64
+	// Lives is the length of the window in service times where one request is known to
+	// move others for about as long; what lies beyond a quantile then comes in clusters
+	// of that length, and one is expected. 0: not known, not judged.
+	Lives float64
 }
-
-// LeastEffective is the least number of effective samples of an interval, where
-// Sections ask for no more.
-const LeastEffective = 150
-
-// eachBatch is how many effective samples a batch must hold: with fewer, batches
-// hang together nearly as much as samples do.
-const eachBatch = 8
-
-// surely is the one-sided 95 % quantile of the normal distribution.
-const surely = 1.645
 
 // influence is a series whose mean is 0 and whose every term says by how much one
 // unit of observation (a request, a stretch of time) moves a statistic.
 type influence struct {
-	z      []float64
-	g, off float64 // inefficiency and its relative standard error
+	z []float64
+	g float64 // inefficiency
 }
 
 func newInfluence(z []float64) influence {
-	g, off := inefficiency(z)
-	return influence{z, g, off}
+	g, _ := inefficiency(z)
+	return influence{z, g}
 }
 
-// sure is g at the upper end of what it may be.
-func (f influence) sure() float64 { return f.g * (1 + float64(surely*f.off)) }
-
 // spread is the standard error of the series' mean and the number of batches it
-// comes from. ok is false when it cannot be had; more is then about how many
-// times as many units it would take.
+// comes from.
 type spread struct {
 	err     float64
 	batches int
 }
 
-// section cuts the series into as many batches as carry enough on their own, up
-// to most, and takes the standard error from how their means differ.
-// Batch means of a correlated series vary less than independent ones would; for
-// a correlation that falls off exponentially the variance is too small by the
-// factor 1 − (g² − 1) ÷ (2 g m) with m units a batch, which is put right.
-func (f influence) section(s Sections, most int) (out spread, ok bool) {
-	n := len(f.z)
-	g := max(f.sure(), s.Worst)
-	low := float64(n) / g
-	if s.Open {
-		low /= g
+// enough reports whether n units carry an interval at all.
+func (s Sections) enough(n int) bool { return s.Batches >= BatchesLeast && n >= LeastUnits }
+
+// more is how many further units an interval would take where n do not carry one,
+// at least 1.
+func (s Sections) more(n int) int64 {
+	need := float64(max(n, LeastUnits))
+	if s.Batches < BatchesLeast {
+		need = max(need, float64(float64(n)*s.Times))
 	}
-	b := int(min(float64(most), low/eachBatch, s.Long))
-	if low < s.least() || b < BatchesLeast {
+	return int64(max(1, math.Ceil(need-float64(n))))
+}
+
+// moreOfMean is more for the mean.
+func (s Sections) moreOfMean(n int) int64 {
+	return max(s.more(n), int64(math.Ceil(float64(n)*(s.MeanTimes-1))))
+}
+
+// section cuts the series into batches and takes the standard error from how their
+// means differ. Batch means of a correlated series vary less than independent ones
+// would; for a correlation that falls off exponentially the variance is too small
+// by the factor 1 − (g² − 1) ÷ (2 g m) with m units a batch, which is put right.
+func (f influence) section(s Sections) (out spread, ok bool) {
+	n, b := len(f.z), min(s.Batches, BatchesMost)
+	if !s.enough(n) {
 		return spread{}, false
 	}
 	means := make([]float64, b)
@@ -87,27 +86,6 @@ func (f influence) section(s Sections, most int) (out spread, ok bool) {
 	v := sumSquares(means, 0) / float64(b-1) / float64(b)
 	short := (float64(f.g*f.g) - 1) / (2 * f.g * float64(n)) * float64(b)
 	return spread{math.Sqrt(v / (1 - min(short, 0.5))), b}, true
-}
-
-func (s Sections) least() float64 {
-	if s.Least > 0 {
-		return s.Least
-	}
-	return LeastEffective
-}
-
-// more is how many further units an interval would take, at least 1.
-func (f influence) more(s Sections) int64 {
-	n := float64(len(f.z))
-	g := max(f.sure(), s.Worst)
-	need := max(s.least(), eachBatch*BatchesLeast) * g
-	if s.Open {
-		need *= g
-	}
-	if s.Long < BatchesLeast && s.Long > 0 {
-		need = max(need, n*BatchesLeast/s.Long)
-	}
-	return int64(max(1, math.Ceil(need-n)))
 }
 
 // mean is the 95 % interval of a mean whose influence is f: Student's t over the
@@ -178,13 +156,6 @@ func ranks(n int, p float64, s spread, g float64) (lo, hi float64) {
 	return centre - half, centre + half
 }
 
-// HalfWidth is t(b − 1) · √(Σ(value − whole)² ÷ (b − 1) ÷ b), the half-width of
-// the 95 % interval of whole from b ≥ 2 batch values.
-func HalfWidth(values []float64, whole float64) float64 {
-	b := len(values)
-	return float64(t95(b-1) * math.Sqrt(sumSquares(values, whole)/float64(b-1)/float64(b)))
-}
-
 // t95 is the two-sided 95 % quantile of Student's t with df ≥ 1 degrees of
 // freedom; 1.96 beyond the table.
 func t95(df int) float64 {
@@ -196,17 +167,3 @@ func t95(df int) float64 {
 
 var t95s = [...]float64{12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
 	2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860}
-
-// minBatch is the least effective size of a batch of Paired.
-const minBatch = 2
-
-// evenly cuts n samples into b parts of sizes as equal as can be.
-func evenly(n int) func(b int) []int {
-	return func(b int) []int {
-		borders := make([]int, b+1)
-		for i := range borders {
-			borders[i] = i * n / b
-		}
-		return borders
-	}
-}

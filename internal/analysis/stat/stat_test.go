@@ -88,18 +88,18 @@ func TestKnownValues(t *testing.T) {
 }
 
 func TestNoSamples(t *testing.T) {
-	for _, d := range []Description{Describe(nil, &Sections{Long: 20}), DescribePooled(nil, nil, &Sections{Long: 20}), new(Histogram).Describe(1)} {
+	for _, d := range []Description{Describe(nil, &Sections{Batches: 10}), DescribePooled(nil, nil, &Sections{Batches: 10}), new(Histogram).Describe(1)} {
 		if d.N != 0 || d.Mean != nil || d.SD != nil || d.Min != nil || d.Max != nil || d.NEff != nil || d.MeanCI != nil || d.Q != [count]*float64{} || d.QCI != [count]*[2]float64{} {
 			t.Errorf("%+v", d)
 		}
 	}
-	if d := Describe([]float64{7}, &Sections{Long: 20}); d.SD != nil || *d.Mean != 7 || *d.Q[0] != 7 || d.Q[1] != nil {
+	if d := Describe([]float64{7}, &Sections{Batches: 10}); d.SD != nil || *d.Mean != 7 || *d.Q[0] != 7 || d.Q[1] != nil {
 		t.Errorf("one sample: %+v", d)
 	}
 }
 
-// A value of a quantile is given from 1 ÷ (1 − q) samples on, an interval from 10
-// effective samples beyond it on.
+// A value of a quantile is given from 1 ÷ (1 − q) samples on, an interval from 15
+// samples beyond it on.
 func TestTailRule(t *testing.T) {
 	for _, c := range []struct {
 		n          int64
@@ -108,8 +108,8 @@ func TestTailRule(t *testing.T) {
 		more       int64 // with n_eff = n
 		moreAtHalf int64 // with n_eff = n ÷ 2
 	}{
-		{99, 990, false, 901, 1901}, {100, 990, true, 900, 1900}, {1000, 990, true, 0, 1000}, {2000, 990, true, 0, 0},
-		{9, 900, false, 91, 191}, {10, 900, true, 90, 190}, {549, 999, false, 9451, 19451}, {1, 500, true, 0, 0}, {3, 750, false, 37, 77},
+		{99, 990, false, 1401, 2901}, {100, 990, true, 1400, 2900}, {1500, 990, true, 0, 1500}, {3000, 990, true, 0, 0},
+		{9, 900, false, 141, 291}, {10, 900, true, 140, 290}, {549, 999, false, 14451, 29451}, {1, 500, true, 0, 0}, {3, 750, false, 57, 117},
 	} {
 		if got := Given(c.n, c.q); got != c.given {
 			t.Errorf("n %d, q %d: given %v", c.n, c.q, got)
@@ -129,7 +129,7 @@ func TestIntervalsHoldTheValue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		xs := rapid.SliceOfN(rapid.Float64Range(0, 100), 1, 400).Draw(t, "xs")
 		before := slices.Clone(xs)
-		d := Describe(xs, &Sections{Long: 20})
+		d := Describe(xs, &Sections{Batches: 10})
 		if !slices.Equal(xs, before) {
 			t.Fatal("Describe changed its input")
 		}
@@ -157,7 +157,7 @@ func TestPooledOfSingles(t *testing.T) {
 	for i := range xs {
 		xs[i], ends[i] = r.ExpFloat64(), i+1
 	}
-	a, b := Describe(xs, &Sections{Long: 20}), DescribePooled(xs, ends, &Sections{Long: 20})
+	a, b := Describe(xs, &Sections{Batches: 10}), DescribePooled(xs, ends, &Sections{Batches: 10})
 	if *a.Mean != *b.Mean || *a.MeanCI != *b.MeanCI || *a.QCI[3] != *b.QCI[3] {
 		t.Errorf("%v %v, %v %v", a.MeanCI, b.MeanCI, a.QCI[3], b.QCI[3])
 	}
@@ -172,7 +172,7 @@ func TestPooledOfSingles(t *testing.T) {
 		}
 		ends[i] = len(ten)
 	}
-	if c := DescribePooled(ten, ends, &Sections{Long: 20}); *c.NEff > 1.1**b.NEff {
+	if c := DescribePooled(ten, ends, &Sections{Batches: 10}); *c.NEff > 1.1**b.NEff {
 		t.Errorf("n_eff of doubled samples = %v, was %v", *c.NEff, *b.NEff)
 	}
 }
@@ -229,7 +229,7 @@ func TestCoverage(t *testing.T) {
 			}
 		}
 		for range runs {
-			d := Describe(ar1(r, c.n, c.rho), &Sections{Long: 20})
+			d := Describe(ar1(r, c.n, c.rho), &Sections{Batches: 10})
 			count(d.MeanCI, 0, &mean)
 			count(d.QCI[0], 0, &median)
 			count(d.QCI[2], 1.2815515655, &p90)
