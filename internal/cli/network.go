@@ -167,7 +167,7 @@ func (j *job) preflight(ctx context.Context) (*probe.Result, error) {
 	defer c.Close()
 	var first *probe.Result
 	for i, base := range j.bases {
-		pre, err := probe.Preflight(ctx, c, base, exchange.Header(j.header(), j.dialect), secret.New(j.spec.Secrets()), j.spec.Target.Model, !j.spec.SendsModel())
+		pre, err := probe.Preflight(ctx, c, base, exchange.Header(j.header(), j.dialect), secret.New(j.secrets()), j.spec.Target.Model, !j.spec.SendsModel())
 		if err != nil {
 			e := &exitError{code: exitNothing, msg: j.mask(err.Error())}
 			var pe *probe.Error

@@ -77,6 +77,7 @@ func (j *job) makePreparation(show *loading) error {
 
 // sendable reports why an item cannot be sent.
 func (j *job) sendable(item workload.Item) error {
+	j.hidden.of(item)
 	_, err := j.dialect.Body(item, j.options(j.spec.Target.Model))
 	return err
 }
@@ -113,7 +114,7 @@ func (j *job) prepareOf(own, other *client.Client) run.Prepare {
 			}
 			status, err := j.flushCache(ctx, c, url)
 			if err != nil {
-				err = errors.New(secret.New(j.spec.Secrets()).Line(err.Error(), maxFlushError))
+				err = errors.New(secret.New(j.secrets()).Line(err.Error(), maxFlushError))
 			}
 			return status, err
 		}})
@@ -139,7 +140,7 @@ func (j *job) flushCache(ctx context.Context, c *client.Client, url string) (int
 	defer resp.Body.Close()
 	if resp.Status/100 != 2 {
 		first, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
-		return resp.Status, fmt.Errorf("POST %s was answered %d %s: %q", url, resp.Status, http.StatusText(resp.Status), secret.New(j.spec.Secrets()).Line(string(first), 200))
+		return resp.Status, fmt.Errorf("POST %s was answered %d %s: %q", url, resp.Status, http.StatusText(resp.Status), secret.New(j.secrets()).Line(string(first), 200))
 	}
 	return resp.Status, nil
 }

@@ -125,6 +125,7 @@ type job struct {
 	prep    preparation
 	cache   cachePlan
 	notes   []string
+	hidden  secrets  // what rows hold under credentials' names
 	said    []string // notes for the statement alone: they say nothing about the numbers
 }
 
@@ -401,7 +402,7 @@ func (j *job) exchanger(clk *clock.Clock, c *client.Client, model string, onToke
 		Client: c, Dialect: j.dialect, Clock: clk, URL: j.url(), URLs: j.urls(), Header: j.header(),
 		Options: j.options(model),
 		Limits:  exchange.Limits{FirstToken: s.Limits.FirstToken.D(), Idle: s.Limits.Idle.D(), Total: s.Limits.Total.D()},
-		Output:  s.Record.Output, Secrets: s.Secrets(), OnTokens: onTokens,
+		Output:  s.Record.Output, Secrets: j.secrets(), OnTokens: onTokens,
 		KeepText: j.count != nil, KeepReply: s.Workload.Sessions && !j.recorded(), SessionHeader: s.Target.SessionHeader,
 		IDHeader: s.Target.RequestIDHeader, NoID: s.Target.RequestIDHeader == "",
 	})
@@ -415,5 +416,5 @@ func (j *job) options(model string) dialect.Options {
 
 // mask replaces every secret of the spec in a text, however it is spelt there.
 func (j *job) mask(text string) string {
-	return secret.New(j.spec.Secrets()).Mask(text)
+	return secret.New(j.secrets()).Mask(text)
 }

@@ -1,6 +1,8 @@
 package exchange
 
 import (
+	"bytes"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"sync"
@@ -169,13 +171,30 @@ func (e *Exchanger) Prepare(item workload.Item) (*Prepared, error) {
 func (e *Exchanger) URL() string { return e.cfg.URL }
 
 // Show is what Do would send as the request with this id and session ("": none),
-// for people: secrets in header values are masked.
+// for people: header values and fields of the body that may be secret are masked.
 func (e *Exchanger) Show(p *Prepared, id, session string) (method, url string, header http.Header, body []byte) {
 	header = e.headerFor(id, session).Clone()
-	for _, values := range header {
+	for name, values := range header {
+		_, given := e.cfg.Header[name]
 		for i, v := range values {
-			values[i] = e.mask(v)
+			if values[i] = e.mask(v); given && values[i] == v {
+				values[i] = secret.Mark(name, v)
+			}
 		}
 	}
-	return http.MethodPost, e.mask(e.cfg.URL), header, p.Body
+	return http.MethodPost, e.mask(e.cfg.URL), header, e.show(p.Body)
+}
+
+// show is a body for people. What is not masked keeps its bytes.
+func (e *Exchanger) show(body []byte) []byte {
+	text := e.mask(string(body))
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return []byte(text)
+	}
+	var own []string
+	secret.Fields(v, func(s string) { own = append(own, s) })
+	return []byte(secret.New(own).Mask(text))
 }

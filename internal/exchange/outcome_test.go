@@ -15,6 +15,7 @@ import (
 
 	"tokentape/internal/client"
 	"tokentape/internal/dialect"
+	"tokentape/internal/secret"
 	"tokentape/tape"
 )
 
@@ -256,10 +257,10 @@ func TestObserver(t *testing.T) {
 func TestShow(t *testing.T) {
 	chat, _ := dialect.Get("openai-chat")
 	e := New(Config{Dialect: chat, URL: "http://h/v1/chat/completions", Secrets: []string{"sk-secret"},
-		Header: http.Header{"Authorization": {"Bearer sk-secret"}, "X-Team": {"a"}}})
-	method, url, header, body := e.Show(&Prepared{Body: []byte("{}")}, "run-0", "")
-	if method != "POST" || url != "http://h/v1/chat/completions" || string(body) != "{}" ||
-		header.Get("Authorization") != "Bearer ***" || header.Get("X-Team") != "a" || header.Get("Content-Type") != "application/json" {
+		Header: http.Header{"Authorization": {"Bearer sk-secret"}, "X-Team": {"a"}, "Accept-Language": {"de"}}})
+	method, url, header, body := e.Show(&Prepared{Body: []byte(`{"a":"b","x":{"auth":["row-key",1]}, "prompt":"p"}`)}, "run-0", "")
+	if method != "POST" || url != "http://h/v1/chat/completions" || string(body) != `{"a":"b","x":{"auth":["***",1]}, "prompt":"p"}` ||
+		header.Get("Authorization") != "Bearer ***" || header.Get("X-Team") != secret.Mark("X-Team", "a") || header.Get("Accept-Language") != "de" || header.Get("Content-Type") != "application/json" {
 		t.Errorf("%s %s %v %s", method, url, header, body)
 	}
 	if e.header.Get("Authorization") != "Bearer sk-secret" {

@@ -36,7 +36,7 @@ func (d *decoder) at(line, col, width int) place {
 	}
 	p := place{file: d.name, line: line, col: col, width: width}
 	if line >= 1 && line <= len(d.lines) {
-		p.text = d.lines[line-1]
+		p.text, p.lines = d.lines[line-1], d.lines
 	}
 	return p
 }
@@ -123,7 +123,7 @@ func (d *decoder) value(n ast.Node, v reflect.Value, path string) {
 			hint = fmt.Sprintf("write [%s]", clip(d.shown(sc, path)))
 		}
 		if first := keysOf(v.Type()); len(first) > 0 && (first[0] == "path" || first[0] == "url") {
-			hint = fmt.Sprintf("write {%s: %s}", first[0], clip(maskURL(sc.raw)))
+			hint = fmt.Sprintf("write {%s: %s}", first[0], clip(d.shown(sc, path)))
 		}
 		d.add(d.node(n).issue(path, hint, "%s is needed, not %q", needed, clip(d.shown(sc, path))))
 		return
@@ -279,7 +279,8 @@ func (d *decoder) anyScalar(sc scalar, at place, path string) (any, bool) {
 		return b, true
 	}
 	if leadingZero.MatchString(sc.text) {
-		d.add(at.issue(path, fmt.Sprintf("write it without, or %q in quotes", clip(sc.text)), "%s is a number with a leading zero", clip(sc.text)))
+		shown := clip(d.shown(sc, path))
+		d.add(at.issue(path, fmt.Sprintf("write it without, or %q in quotes", shown), "%s is a number with a leading zero", shown))
 		return nil, false
 	}
 	if i, err := strconv.ParseInt(sc.text, 10, 64); err == nil {
@@ -297,7 +298,8 @@ func (d *decoder) anyScalar(sc scalar, at place, path string) (any, bool) {
 		return f, true
 	}
 	if sc.kind == ast.IntegerType || sc.kind == ast.FloatType {
-		d.add(at.issue(path, fmt.Sprintf("write it in decimal, or %q in quotes", clip(sc.text)), "%s is a number that JSON cannot say", clip(sc.text)))
+		shown := clip(d.shown(sc, path))
+		d.add(at.issue(path, fmt.Sprintf("write it in decimal, or %q in quotes", shown), "%s is a number that JSON cannot say", shown))
 		return nil, false
 	}
 	return sc.text, true

@@ -3,10 +3,14 @@ package spec
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/mattn/go-runewidth"
+
+	"tokentape/internal/secret"
 )
 
 // Issue is one thing wrong with a spec, or with Warning set one thing worth
@@ -81,10 +85,13 @@ type place struct {
 	width     int    // characters to underline
 	text      string // the source line
 	origin    string
-	secret    bool // nothing after the caret may be shown
+	secret    bool     // nothing after the caret may be shown
+	value     bool     // nor what the caret is at
+	lines     []string // of the file
 }
 
 func (p place) issue(field, hint, format string, args ...any) Issue {
+	p.value = p.value || secretPath(field)
 	return Issue{
 		File: p.file, Line: p.line, Col: p.col, Origin: p.origin,
 		Field: field, Message: fmt.Sprintf(format, args...), Hint: hint, Excerpt: p.excerpt(),
@@ -102,13 +109,23 @@ func (p place) excerpt() string {
 	runes := []rune(strings.ReplaceAll(p.text, "\t", " "))
 	col := min(max(p.col-1, 0), len(runes))
 	width := min(max(p.width, 1), max(len(runes)-col, 1))
-	if p.secret {
-		runes = append(runes[:min(col+width, len(runes)):min(col+width, len(runes))], []rune("…")...)
+	if p.value || p.secret || p.below() {
+		end := col
+		if key := keyAhead.FindString(string(runes[col:])); key != "" && !p.secret {
+			end += len([]rune(key))
+		} else if p.secret {
+			end = min(col+width, len(runes))
+		}
+		runes = append(runes[:end:end], []rune("…")...)
+		width = max(min(width, end-col), 1)
+		if safe := maskLine(string(runes[:end])); safe != string(runes[:end]) {
+			runes = []rune(safe)
+		}
 	} else {
 		runes = []rune(maskLine(string(runes)))
-		col = min(col, len(runes))
-		width = min(width, max(len(runes)-col, 1))
 	}
+	col = min(col, len(runes))
+	width = min(width, max(len(runes)-col, 1))
 	if len(runes) > excerptMax {
 		from := 0
 		if col > excerptMax*3/4 {
@@ -138,6 +155,7 @@ func (p place) excerpt() string {
 
 var (
 	keyed       = regexp.MustCompile(`["']?[\w.-]+["']?[ ]*:[ ]+`)
+	keyAhead    = regexp.MustCompile(`^["']?[\w.-]+["']?[ ]*:([ ]+|$)`)
 	bareName    = regexp.MustCompile(`^["']?\$\{\w+\}["']?[ ]*(#.*)?$`)
 	urlUserinfo = regexp.MustCompile(`((?:\w+://)?)[^\s"']+@`)
 )
@@ -148,7 +166,7 @@ func maskLine(line string) string {
 	line = maskParams(paramInLine, urlUserinfo.ReplaceAllString(line, "${1}***@"))
 	for _, at := range keyed.FindAllStringIndex(line, -1) {
 		key := strings.Trim(line[at[0]:at[1]], `"': `)
-		if looksSecret(key) && !bareName.MatchString(line[at[1]:]) {
+		if (looksSecret(key) || isHeader(key)) && !bareName.MatchString(line[at[1]:]) {
 			return line[:at[1]] + mask
 		}
 	}
@@ -156,19 +174,72 @@ func maskLine(line string) string {
 }
 
 // mask stands for a secret wherever a spec is shown.
-const mask = "***"
+const mask = secret.Mask
 
-// secretWords mark header names (and misspelt keys) that carry credentials.
-var secretWords = []string{"auth", "key", "token", "secret", "cookie", "password", "passwd", "credential", "signature"}
+// isHeader reports whether a key is, by its looks, that of a header which may hold a
+// credential.
+func isHeader(key string) bool {
+	return len(key) > 2 && strings.EqualFold(key[:2], "x-") && secret.Header(key)
+}
 
-// notSecret takes out of a name what contains such a word and is none.
-var notSecret = strings.NewReplacer("tokenizer", "", "first_token", "", "tokens", "")
+// mostAbove bounds how far up the key is sought that a line belongs to.
+const mostAbove = 200
 
-func looksSecret(name string) bool {
-	name = notSecret.Replace(strings.ToLower(name))
-	for _, w := range secretWords {
-		if strings.Contains(name, w) {
+// below reports whether the line belongs to a key further up, by its indentation, that
+// holds a credential, or is that of a header.
+func (p place) below() bool {
+	indent := indentOf(p.text)
+	for i := p.line - 2; i >= 0 && i < len(p.lines) && i > p.line-2-mostAbove && indent > 0; i-- {
+		line := p.lines[i]
+		if strings.TrimSpace(line) == "" || indentOf(line) >= indent {
+			continue
+		}
+		indent = indentOf(line)
+		key, _, _ := strings.Cut(strings.TrimLeft(line, " -\t"), ":")
+		if key = strings.Trim(key, `"' `); looksSecret(key) {
 			return true
+		} else if key == "headers" {
+			own, _, ok := strings.Cut(strings.TrimSpace(p.text), ":")
+			return !ok || secret.Header(strings.Trim(own, `"' `))
+		}
+	}
+	return false
+}
+
+func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
+// looksSecret reports whether a key, as it is given or misspelt, holds a credential.
+// Those of the spec itself do not, but for one.
+func looksSecret(name string) bool {
+	return secret.Name(name) && (name == "api_key" || !ownKeys()[name])
+}
+
+// ownKeys are the last parts of all paths.
+var ownKeys = sync.OnceValue(func() map[string]bool {
+	out := map[string]bool{}
+	for _, p := range allPaths() {
+		_, last := split(p)
+		out[last] = true
+	}
+	return out
+})
+
+// freeform are the sections whose keys the user makes up.
+var freeform = []string{"target.headers.", "target.custom.body.", "workload.sampling.", "workload.body.", "workload.dataset.filter.", "workload.dataset.columns."}
+
+// secretPath reports whether the value at a path must not be shown.
+func secretPath(path string) bool {
+	if path == "target.api_key" {
+		return true
+	}
+	for i, section := range freeform {
+		keys, ok := strings.CutPrefix(path, section)
+		switch {
+		case !ok:
+		case i == 0:
+			return secret.Header(keys)
+		default:
+			return slices.ContainsFunc(strings.FieldsFunc(keys, func(r rune) bool { return r == '.' || r == '[' }), secret.Name)
 		}
 	}
 	return false

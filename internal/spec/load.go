@@ -343,7 +343,7 @@ func (d *decoder) set(set Set) {
 	}
 	node, err := parseValue(set.Value)
 	if err != nil {
-		d.add(at.issue(path, "", "%q is not a YAML value", clip(maskLine(maskURL(set.Value)))))
+		d.add(at.issue(path, "", "%q is not a YAML value", d.shownFlag(path, set.Value)))
 		return
 	}
 	if v.Kind() == reflect.Map {
@@ -357,7 +357,7 @@ func (d *decoder) setSampling(at place, path, value string) {
 	keys := strings.Split(strings.TrimPrefix(path, "workload.sampling."), ".")
 	node, err := parseValue(value)
 	if err != nil {
-		d.add(at.issue(path, "", "%q is not a YAML value", clip(maskLine(maskURL(value)))))
+		d.add(at.issue(path, "", "%q is not a YAML value", d.shownFlag(path, value)))
 		return
 	}
 	saved := d.origin

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
+
+	"tokentape/internal/secret"
 )
 
 // urlField is a setting that holds a URL, and may hold a secret in it.
@@ -27,10 +28,6 @@ func (s *Spec) urls() []urlField {
 	return out
 }
 
-// shortSecrets are names of query parameters that carry credentials and that no
-// secretWord is in.
-var shortSecrets = []string{"sig", "sas", "jwt", "pwd", "pass", "code", "session", "sid", "bearer"}
-
 // secretParam reports whether a query parameter of this name, as it stands in a URL,
 // carries a credential.
 func secretParam(name string) bool {
@@ -41,7 +38,7 @@ func secretParam(name string) bool {
 		}
 		name = plain
 	}
-	return looksSecret(name) || slices.Contains(shortSecrets, strings.ToLower(strings.TrimSpace(name)))
+	return looksSecret(name) || strings.EqualFold(strings.TrimSpace(name), "code") // of a sign-in
 }
 
 var (
@@ -109,11 +106,107 @@ func urlSecrets(raw string, add func(string)) {
 	})
 }
 
-// masks notes URLs that were masked when they were written down.
+// bodies are the parts of request bodies, and what else has keys that the user makes up.
+func (s *Spec) bodies() map[string]*map[string]any {
+	return map[string]*map[string]any{
+		"target.custom.body": &s.Target.Custom.Body, "workload.sampling": &s.Workload.Sampling,
+		"workload.body": &s.Workload.Body, "workload.dataset.filter": &s.Workload.Dataset.Filter,
+	}
+}
+
+// maskBody hides in a part of a request body what is under a credential's name, and
+// the secrets of URLs in its texts.
+func maskBody(v map[string]any, found func(string)) map[string]any {
+	out, _ := eachText(secret.Fields(v, found), func(text string) string {
+		if found != nil {
+			textSecrets(text, found)
+		}
+		return maskText(text)
+	}).(map[string]any)
+	return out
+}
+
+// eachText changes every text of a copy that is its own.
+func eachText(v any, change func(string) string) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			v[k] = eachText(e, change)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = eachText(e, change)
+		}
+	case string:
+		return change(v)
+	}
+	return v
+}
+
+// userinfo is that of a URL anywhere in a text.
+var userinfo = regexp.MustCompile(`(\w+://)([^\s"'/@]+)@`)
+
+// maskText hides the secrets of the URLs in a text.
+func maskText(text string) string {
+	return maskParams(paramInLine, userinfo.ReplaceAllString(text, "${1}"+mask+"@"))
+}
+
+// textSecrets are what maskText hides.
+func textSecrets(text string, add func(string)) {
+	for _, m := range userinfo.FindAllStringSubmatch(text, -1) {
+		add(m[2])
+		if _, pass, ok := strings.Cut(m[2], ":"); ok {
+			add(pass)
+		}
+	}
+	params(paramInLine, text, func(from, to int) { add(text[from:to]) })
+}
+
+// minShown is the longest value of a header without a credential's name that may stand
+// in the texts of others, in bytes: "blue" and "prod" are words, not secrets.
+const minShown = 8
+
+// headerSecrets are the values of headers that no text may hold, and the credentials in
+// them.
+func (t *Target) headerSecrets(model string, add func(string)) {
+	for name, v := range t.Headers {
+		if !secret.Header(name) || secret.Marked(v) {
+			continue
+		}
+		if !secret.Name(name) && (len(v) < minShown || strings.Contains(model, v)) {
+			continue
+		}
+		add(v)
+		if scheme, credential, ok := strings.Cut(v, " "); ok && len(scheme) <= 10 {
+			add(strings.TrimSpace(credential))
+			for _, part := range basicParts(credential) {
+				add(part)
+			}
+		}
+	}
+}
+
+// masks notes values that were masked when they were written down.
 func (c *checker) masks() {
 	for _, f := range c.s.urls() {
 		if strings.Contains(*f.value, "="+mask) || strings.Contains(*f.value, mask+"@") {
 			c.note(f.path, "give the whole URL, the secret as a variable: ${TOKEN}", "*** is a mask, not a secret")
+		}
+	}
+	for _, name := range sorted(c.s.Target.Headers) {
+		if v := c.s.Target.Headers[name]; secret.Marked(v) {
+			c.note("target.headers."+name, "give the value, a secret as a variable: ${TOKEN}", "%s is a mask, not a value", v)
+		}
+	}
+	bodies := c.s.bodies()
+	for _, path := range sorted(bodies) {
+		for _, key := range sorted(*bodies[path]) {
+			eachText(cloneAny((*bodies[path])[key]), func(text string) string {
+				if text == mask {
+					c.note(path+"."+key, "give the value, a secret as a variable: ${TOKEN}", "*** is a mask, not a value")
+				}
+				return text
+			})
 		}
 	}
 }

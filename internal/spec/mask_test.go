@@ -86,3 +86,76 @@ func TestMaskedURLsAreNoted(t *testing.T) {
 		t.Errorf("%q: %v", paths, issues)
 	}
 }
+
+// secretNames are names that people give to credentials in headers and bodies.
+var secretNames = []string{
+	"X-Bearer", "X-Jwt", "X-Pwd", "X-Pass", "X-PAT", "X-Pin", "X-Sig", "X-Private", "X-Access", "X-Session-Id", "Authorization", "x-api-key", "Proxy-Authorization",
+	"api_key", "apiKey", "password", "passwd", "token", "secret_key", "accessToken", "client_secret", "private", "session_id", "signature", "jwt", "auth", "otp", "credentials",
+}
+
+// A secret under any such name, at any place where a spec has names of the user's own,
+// taken or refused, is in nothing that is shown or kept, and is known as a secret.
+func TestSecretsByName(t *testing.T) {
+	const hush = "h4sh-me+n0w"
+	for _, name := range secretNames {
+		for _, form := range []string{
+			"target: {headers: {%s: %s}}", "target:\n  headers:\n    %s: %s\n", "target:\n  headers:\n    %s: >-\n      %s\n",
+			"workload: {sampling: {%s: %s}}", "workload: {sampling: {extra: {%s: %s, a: 1}}}", "workload:\n  sampling:\n    extra:\n      - {a: [{%s: %s}]}\n",
+			"workload:\n  sampling:\n    %s:\n      - %s\n", "workload: {sampling: {%s: {user: x, value: %s}}}",
+			"target: {api: custom, custom: {path: /x, text: t, body: {p: '{prompt}', o: {%s: %s}}}}", "workload: {body: {inputs: '{q}', %s: %s}}",
+			"workload: {dataset: {filter: {%s: %s}}}",
+			// Refused ones: a key twice, a number that is none, what follows, what is open.
+			"workload: {sampling: {%[1]s: %[2]s, %[1]s: %[2]s}}", "target: {headers: {%s: [%s]}}", "target: {headers: {%[1]s: %[2]s, %[1]s: %[2]s}}",
+			"workload:\n  sampling:\n    %s:\n      a: 1\n     b: %s\n", "target:\n  headers: {%s: %s\n", "target:\n  headers:\n    %s: \"%s\n", "workload:\n  sampling: {%s: %s, n: 010}\n",
+			"workload:\n  sampling: {n: 010, %s: %s}\n", "target:\n  headers:\n    %s: *%s\n", "target:\n  headerz:\n    %s: %s\n", "target:\n  headers:\n    %s:\n    %s\n",
+		} {
+			text := fmt.Sprintf(form, name, hush)
+			file := filepath.Join(t.TempDir(), "s.yaml")
+			os.WriteFile(file, []byte(text), 0o600)
+			shown(t, text, hush, file, nil)
+		}
+		for _, path := range []string{"target.headers.", "workload.sampling.", "workload.sampling.a."} {
+			for _, value := range []string{hush, "[" + hush, "{x: " + hush + "}", "&" + hush, "'" + hush} {
+				shown(t, path+name+"="+value, hush, "", []Set{{Path: path + name, Value: value, Origin: "--set " + path + name}})
+			}
+		}
+	}
+	for _, name := range []string{"X-Team", "My-Header", "ocp-apim-subscription"} { // no credential's name, and no harmless header
+		shown(t, name, hush, "", []Set{{Path: "target.headers." + name, Value: hush}})
+	}
+}
+
+// Numbers are hidden too, and what is none of a credential's is left as it is.
+func TestFieldsByName(t *testing.T) {
+	s, issues := read(t, `
+target: {headers: {X-Team: blue, Accept-Language: de}}
+workload: {sampling: {pin: 123456, extra: {otp: [7654321.5]}, max_tokens_per_doc: 9, stop_token_ids: [5], eos_token: "<e>", keep: "a?b=c", n: 1, token: "{prompt}", url: "http://u:pw-of-u@h/x?sig=abcdef"}}
+`, nil)
+	if Failed(issues) {
+		t.Fatal(format(issues))
+	}
+	got := string(s.YAML())
+	for _, want := range []string{"X-Team: \"***#", "Accept-Language: de", "max_tokens_per_doc: 9", "stop_token_ids: [5]", `eos_token: "<e>"`, `keep: "a?b=c"`, `token: "{prompt}"`, `pin: "***"`, `otp: ["***"]`, `url: "http://***@h/x?sig=***"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+	for _, want := range []string{"123456", "7654321.5", "pw-of-u", "abcdef"} {
+		if !strings.Contains(strings.Join(s.Secrets(), "\n"), want) {
+			t.Errorf("Secrets lacks %s: %q", want, s.Secrets())
+		}
+	}
+	if s.Workload.Sampling["pin"] != int64(123456) || s.Target.Headers["X-Team"] != "blue" {
+		t.Error("Masked changed the Spec itself")
+	}
+	file := filepath.Join(t.TempDir(), "s.yaml")
+	os.WriteFile(file, []byte(got), 0o600)
+	back, issues := Read(file, nil, nil)
+	if back.Target.Headers["X-Team"] != s.Masked().Target.Headers["X-Team"] || strings.Count(format(issues), "is a mask, not a value") != 3 {
+		t.Errorf("read back: %s", format(issues))
+	}
+	other, _ := read(t, "target: {headers: {X-Team: green}}", nil)
+	if other.Masked().Target.Headers["X-Team"] == s.Masked().Target.Headers["X-Team"] {
+		t.Error("two values look the same")
+	}
+}

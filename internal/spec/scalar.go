@@ -57,7 +57,7 @@ func (d *decoder) readScalar(n ast.Node, path string) (scalar, bool) {
 	}
 	if !utf8.ValidString(text) {
 		sc.failed = true
-		d.add(d.node(n).issue(path, "", "%s fills in bytes that are not UTF-8", clip(maskURL(sc.raw))))
+		d.add(d.node(n).issue(path, "", "%s fills in bytes that are not UTF-8", clip(d.shown(scalar{text: sc.raw}, path))))
 	}
 	sc.text, sc.variable = text, used
 	return sc, true
@@ -69,10 +69,18 @@ func (d *decoder) shown(sc scalar, path string) string {
 	switch {
 	case sc.variable && looksSecret(sc.raw):
 		return sc.raw
-	case path == "target.api_key", strings.HasPrefix(path, "target.headers"):
+	case secretPath(path), path == "target.headers":
 		return mask
 	}
 	return maskURL(sc.text)
+}
+
+// shownFlag is a flag's value that is not YAML, for a message.
+func (d *decoder) shownFlag(path, value string) string {
+	if secretPath(path) || path == "target.headers" {
+		return mask
+	}
+	return clip(maskLine(maskURL(value)))
 }
 
 type expandError struct{ message, hint, unset string }

@@ -37,7 +37,7 @@ type Target struct {
 	Model string `json:"model"`
 	// Sent as "Authorization: Bearer …" and never written anywhere: where a server repeats it, also in a recorded answer, it is masked as ***. Best as ${API_KEY}.
 	APIKey string `json:"api_key"`
-	// Headers of every request. Values of credential-like names are never written.
+	// Headers of every request. Only values of harmless ones, such as Accept, are written down; of others a mask is.
 	Headers map[string]string `json:"headers"`
 	// Folder or file of the model's own tokenizer; empty: counts come from the server alone.
 	Tokenizer string `json:"tokenizer"`

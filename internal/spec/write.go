@@ -11,16 +11,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"tokentape/internal/secret"
 )
 
-// Masked is a deep copy in which every secret is "***": the API key, headers
-// whose name looks like a credential, and in URLs userinfo and the values of such
-// parameters.
+// Masked is a deep copy in which every secret is "***": the API key, every header
+// that is not known to be harmless (secret.Mark), fields of request bodies with a
+// credential's name, and in URLs userinfo and the values of such parameters.
 func (s *Spec) Masked() *Spec {
 	m := *s
 	m.from = maps.Clone(s.from)
 	for p, at := range m.from {
-		at.text = maskLine(at.text)
+		at.text, at.lines = maskLine(at.text), nil
 		m.from[p] = at
 	}
 	if m.Target.APIKey != "" {
@@ -28,15 +30,18 @@ func (s *Spec) Masked() *Spec {
 	}
 	m.Target.URLs = slices.Clone(s.Target.URLs)
 	m.Target.Headers = maps.Clone(s.Target.Headers)
-	for name := range m.Target.Headers {
-		if looksSecret(name) {
-			m.Target.Headers[name] = mask
+	for name, v := range m.Target.Headers {
+		m.Target.Headers[name] = secret.Mark(name, v)
+	}
+	m.Workload.Dataset = s.Workload.Dataset.clone()
+	for name, column := range m.Workload.Dataset.Columns {
+		if secret.Name(name) {
+			m.Workload.Dataset.Columns[name] = secret.Mark(name, column)
 		}
 	}
-	m.Target.Custom.Body, _ = cloneAny(s.Target.Custom.Body).(map[string]any)
-	m.Workload.Sampling, _ = cloneAny(s.Workload.Sampling).(map[string]any)
-	m.Workload.Body, _ = cloneAny(s.Workload.Body).(map[string]any)
-	m.Workload.Dataset = s.Workload.Dataset.clone()
+	for _, b := range m.bodies() {
+		*b = maskBody(*b, nil)
+	}
 	m.Workload.Mix = slices.Clone(s.Workload.Mix)
 	m.Seeds.Mix = cloneInt(s.Seeds.Mix)
 	m.Load.Stages = slices.Clone(s.Load.Stages)
@@ -93,17 +98,9 @@ func (s *Spec) Secrets() []string {
 		}
 	}
 	add(s.Target.APIKey)
-	for name, v := range s.Target.Headers {
-		if !looksSecret(name) {
-			continue
-		}
-		add(v)
-		if scheme, credential, ok := strings.Cut(v, " "); ok && len(scheme) <= 10 {
-			add(strings.TrimSpace(credential))
-			for _, part := range basicParts(credential) {
-				add(part)
-			}
-		}
+	s.Target.headerSecrets(s.Target.Model, add)
+	for _, b := range s.bodies() {
+		maskBody(*b, add)
 	}
 	for _, f := range s.urls() {
 		urlSecrets(*f.value, add)

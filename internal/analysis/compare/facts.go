@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"tokentape/internal/secret"
 )
 
 // flatten puts every leaf of a JSON text into out, by its path: "spec.load.rate",
@@ -47,6 +49,9 @@ func walk(out map[string]string, path string, v any) {
 	case nil:
 	default:
 		out[path] = fmt.Sprint(v)
+		if _, number := v.(json.Number); number && userKey(path) {
+			out[path] = mask
+		}
 	}
 }
 
@@ -57,9 +62,30 @@ var (
 	credential = regexp.MustCompile(`(?i)(auth|api_?-?key|password|passwd|secret|cookie|credential|signature)`)
 )
 
-const mask = "***"
+const mask = secret.Mask
+
+const headers = "spec.target.headers."
+
+// bodies are the parts of a spec whose keys the user makes up.
+var bodies = []string{"spec.workload.sampling.", "spec.workload.body.", "spec.target.custom.body.", "spec.workload.dataset.filter."}
+
+// userKey reports whether a key that the user made up is that of a credential.
+func userKey(path string) bool {
+	for _, section := range bodies {
+		if keys, ok := strings.CutPrefix(path, section); ok {
+			return slices.ContainsFunc(strings.FieldsFunc(keys, func(r rune) bool { return r == '.' || r == '[' }), secret.Name)
+		}
+	}
+	return false
+}
 
 func masked(path, v string) string {
+	if name, ok := strings.CutPrefix(path, headers); ok {
+		return secret.Mark(name, v)
+	}
+	if v != "" && userKey(path) {
+		return mask
+	}
 	if last := path[strings.LastIndexByte(path, '.')+1:]; v != "" && credential.MatchString(last) {
 		return mask
 	}

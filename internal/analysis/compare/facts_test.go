@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"tokentape/internal/secret"
 	"tokentape/tape"
 )
 
@@ -22,7 +23,7 @@ func TestFactsOf(t *testing.T) {
 	}
 	got := factsOf(h, []*tape.Capabilities{{Type: "capabilities", Usage: "end"}})
 	for path, want := range map[string]string{
-		"spec.target.api_key": mask, "spec.target.headers.X-Auth": mask, "spec.target.headers.X-Team": "blue", "spec.target.url": "http://***@host/v1",
+		"spec.target.api_key": mask, "spec.target.headers.X-Auth": mask, "spec.target.headers.X-Team": secret.Mark("X-Team", "blue"), "spec.target.url": "http://***@host/v1",
 		"spec.load.rate": "0.1", "spec.load.stages[1].rate": "10", "spec.workload.sampling": "{}", "spec.workload.output_tokens": "9007199254740993",
 		"server.version": "0.5.6", "dataset.sha256": "d1", "capabilities.usage": "end",
 	} {
