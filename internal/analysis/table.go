@@ -107,12 +107,12 @@ func sourcesOf(reqs []metric.Request, set []int) sources {
 
 // table makes the table of one window.
 func (r *run) table(w window.Interval, o Options) Window {
-	out := Window{Kind: w.Kind, Why: w.Why, LeftOut: w.LeftOut, Requests: int64(len(w.Cohort)), Warnings: []string{}, Metrics: map[string]*Summary{}}
+	out := Window{Kind: w.Kind, Why: w.Why, LeftOut: w.LeftOut, Warnings: []string{}, Metrics: map[string]*Summary{}}
 	if !w.OK {
 		return out
 	}
 	from, to := float64(w.From)/1e9, float64(w.To)/1e9
-	out.From, out.To = &from, &to
+	out.From, out.To, out.Requests = &from, &to, ref(int64(len(w.Cohort)))
 	out.FromWall, out.ToWall = r.wall(w.From), r.wall(w.To)
 	for _, s := range w.Spans {
 		out.Spans = append(out.Spans, Stretch{float64(s.From) / 1e9, float64(s.To) / 1e9, r.wall(s.From), r.wall(s.To)})
@@ -212,6 +212,13 @@ func (r *run) any(set []int, f func(*metric.Request) bool) bool {
 	return false
 }
 
+// hopeless is how many times the run a need for more requests may be before it is
+// called none of size.
+const hopeless = 100
+
+// overRun is what is said of it.
+const overRun = ": no interval with this load: a queue reaches over the run"
+
 // summary turns a description into the form of results.json. A request gives
 // per samples.
 func summary(d stat.Description, per float64) *Summary {
@@ -234,21 +241,25 @@ func summary(d stat.Description, per float64) *Summary {
 	put("mean", d.MeanCI)
 	var tied []string
 	lacking := ""
-	lack := func(name string, more int64) {
+	// A need that is hopeless beside the run and beside what independent samples would
+	// take is no matter of size.
+	lack := func(name string, more int64, independent float64) {
+		n := int64(math.Ceil(float64(more) / per))
 		switch {
 		case more == 0 || d.SD != nil && *d.SD == 0: // a constant needs no more samples
+		case lacking == "" && float64(n) > hopeless*max(float64(d.N)/per, independent):
+			lacking = name + overRun
 		case lacking == "":
-			n := int64(math.Ceil(float64(more) / per))
 			lacking = fmt.Sprintf("%s needs about %s", name, plural(round2(n), "more request"))
-		case name == "p999":
+		case name == "p999" && !strings.HasSuffix(lacking, overRun):
 			lacking += ", higher ones more still"
 		}
 	}
-	lack("mean", d.MeanMore)
+	lack("mean", d.MeanMore, stat.LeastUnits)
 	for i, q := range stat.Quantiles {
 		put(quantileName(q), d.QCI[i])
 		if q >= 900 || d.MeanMore > 0 || d.NEff != nil {
-			lack(quantileName(q), d.More[i])
+			lack(quantileName(q), d.More[i], max(stat.LeastUnits, stat.TailUnits*1000/float64(1000-q)))
 		}
 		if d.Tied[i] && (d.SD == nil || *d.SD > 0) {
 			tied = append(tied, quantileName(q))

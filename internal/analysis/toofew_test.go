@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"tokentape/internal/analysis/stat"
 	"tokentape/internal/analysis/window"
 	"tokentape/tape"
 )
@@ -77,3 +78,22 @@ func TestAdviceWithoutAWindow(t *testing.T) {
 		t.Errorf("%s %q → %q", c.Result, c.Why, c.Do)
 	}
 }
+
+// A queue that reaches over the run is no matter of a few more requests, and is not
+// put into a number that nobody can send.
+func TestHopelessNeed(t *testing.T) {
+	const said = "mean: no interval with this load: a queue reaches over the run"
+	const want = "mean needs about 31,000 more requests"
+	for more, text := range map[int64]string{57_000_000: said, 30_900: want} {
+		d := stat.Description{N: 310, Mean: ref(3.0), SD: ref(1.0), MeanMore: more}
+		if got := summary(d, 1).Warnings; len(got) != 1 || got[0] != text {
+			t.Errorf("%d: %q", more, got)
+		}
+	}
+	few := stat.Describe(every10, nil) // a rare quantile of few samples is a matter of size
+	if got := strings.Join(summary(few, 1).Warnings, "; "); strings.Contains(got, "no interval with this load") || !strings.Contains(got, "needs about") {
+		t.Errorf("%q", got)
+	}
+}
+
+var every10 = []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -30,7 +31,7 @@ func (c *console) tables() {
 	latency := sideTable{heads: []sideRow{{label: "Latency by window"}, {label: "  ms"}}}
 	service := sideTable{heads: []sideRow{{label: "The whole service"}}}
 	for _, w := range ws {
-		latency.heads[0].cells = append(latency.heads[0].cells, beside{value: w.Kind + " · n " + count(w.Requests)})
+		latency.heads[0].cells = append(latency.heads[0].cells, beside{value: w.Kind + " · n " + count(w.Held())})
 		latency.heads[1].cells = append(latency.heads[1].cells, beside{value: moment(w.From) + dash + moment(w.To) + " s"})
 		service.heads[0].cells = append(service.heads[0].cells, beside{value: w.Kind})
 	}
@@ -175,7 +176,7 @@ func (c *console) serviceRows(ws []*analysis.Window) []sideRow {
 		if w.System.DurationS == nil {
 			return beside{value(nil), ""}
 		}
-		return beside{value(w.System.ConcurrencyMean), join(" ", "/ "+count(w.System.ConcurrencyPeak), parens(brief(w.System.CI["concurrency_mean"])))}
+		return beside{value(w.System.ConcurrencyMean), join(" ", "/ "+whole(w.System.ConcurrencyPeak), parens(brief(w.System.CI["concurrency_mean"])))}
 	})
 	rate("duration, s", "duration_s", func(w *analysis.Window) *float64 { return w.System.DurationS })
 	if slices.ContainsFunc(ws, func(w *analysis.Window) bool { return w.Facts.CachedRatio != nil }) {
@@ -234,7 +235,7 @@ func (c *console) reasons() {
 		c.hang("  "+pad(w.Kind, 7, false)+" ", clean(text), plain)
 		for _, t := range w.Warnings {
 			switch {
-			case tailGuard.MatchString(t):
+			case summedUp(t):
 			case strings.HasPrefix(t, tooSmall):
 				small = append(small, w)
 			default:
@@ -299,7 +300,7 @@ func (c *console) metricWarnings() {
 		for _, name := range metricNames(w) {
 			s := w.Metrics[name]
 			for _, t := range s.Warnings {
-				if !tailGuard.MatchString(t) {
+				if !summedUp(t) {
 					add(t, name, w.Kind)
 				}
 			}
@@ -321,6 +322,13 @@ func (c *console) metricWarnings() {
 // them, the one kind of warning that the short view sums up.
 var tailGuard = regexp.MustCompile(`^(mean|p\d+) needs ((?:about )?([\d,]+) more requests?\b.*)$`)
 
+// noInterval is analysis's remark on values that no length of the run gives an
+// interval.
+var noInterval = regexp.MustCompile(`^(mean|p\d+): no interval (with this load: .*)$`)
+
+// summedUp reports whether a warning is one of those that the short view sums up.
+func summedUp(t string) bool { return tailGuard.MatchString(t) || noInterval.MatchString(t) }
+
 // tailGuards is one line for all of them, with the largest need of a metric in
 // the tables. A single request has no tail to speak of, and a quantile that no
 // table shows needs none.
@@ -328,7 +336,7 @@ func (c *console) tailGuards() string {
 	var where string
 	most := int64(-1)
 	for _, w := range c.exist() {
-		if w.Requests < 2 {
+		if w.Held() < 2 {
 			continue
 		}
 		for _, name := range c.glanced() {
@@ -337,6 +345,12 @@ func (c *console) tailGuards() string {
 				continue
 			}
 			for _, t := range s.Warnings {
+				if m := noInterval.FindStringSubmatch(t); m != nil && m[1] != "p999" {
+					if most < math.MaxInt64 {
+						most, where = math.MaxInt64, fmt.Sprintf("%s of %s (%s) has none %s", m[1], title(name), w.Kind, m[2])
+					}
+					continue
+				}
 				m := tailGuard.FindStringSubmatch(t)
 				if m == nil || m[1] == "p999" {
 					continue

@@ -62,3 +62,15 @@ func TestMarkdownFolds(t *testing.T) {
 		}
 	}
 }
+
+// What no length of the run mends is the one line about intervals, and not repeated
+// among the warnings.
+func TestNoIntervalWithThisLoad(t *testing.T) {
+	r := openLoop()
+	s := r.Windows[0].Metrics["ttft_ms"]
+	s.Warnings = append([]string{"mean: no interval with this load: a queue reaches over the run"}, s.Warnings...)
+	out := strings.Join(strings.Fields(text(t, r, consoleOf(Options{Width: 200}))), " ")
+	if n := strings.Count(out, "a queue reaches over the run"); n != 1 || !strings.Contains(out, "mean of TTFT (whole) has none with this load: a queue reaches over the run") {
+		t.Errorf("%d times\n%s", n, out)
+	}
+}

@@ -209,7 +209,7 @@ func TestConsoleNamesWhatFailed(t *testing.T) {
 			"1,311 output tokens", "87.10 % of requests waited for a slot", "in-flight never reached 90", "no_done 2, not_streamed 5", "client_bound", "cache_state (the server reports no cached tokens)",
 			"11 requests (2 of preparation, 4 of warm-up, 5 of tail), in no number below", "flush POST http://127.0.0.1:30000/flush_cache at -0.50", "status 200 after 12.2", "api_key=*** at -0.40", "no answer after 3 ms: connection refused"},
 		false: {"640 planned = 636 ok + 4 failed (http_status 3 (429: 2, 503: 1), reset 1) + 0 cancelled + 0 not issued", "503: 503 Service Unavailable", "429: 429 Too Many Requests", "reset: 连接被对端重置", "length 600", "641 attempts for 640",
-			"1,311 output tokens", "87.10 % waited for a slot", "in-flight never reached 90", "2 checks passed", "nothing to judge by: cache_state", "flags: no_done 2, not_streamed 5", "2 of preparation, 4 of warm-up, 5 of tail"},
+			"1,311 output tokens", "87.10 % waited for a slot", "in-flight never reached 90", "2 checks passed", "not judged: cache_state (the server reports no cached tokens)", "flags: no_done 2, not_streamed 5", "2 of preparation, 4 of warm-up, 5 of tail"},
 	} {
 		out := strings.Join(strings.Fields(text(t, openLoop(), consoleOf(Options{Full: full}))), " ")
 		for _, want := range wants {

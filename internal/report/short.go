@@ -53,7 +53,12 @@ func (c *console) judged() {
 	if passed > 0 {
 		parts = append(parts, fmt.Sprintf("%d %s passed", passed, plural(int64(passed), "check")))
 	}
-	if len(none) > 0 {
+	switch n := int64(len(none)); {
+	case n > 2 && c.md:
+		parts = append(parts, count(n)+" had nothing to judge by")
+	case n > 2:
+		parts = append(parts, count(n)+" had nothing to judge by (--full says why)")
+	case n > 0:
 		parts = append(parts, "not judged: "+strings.Join(none, ", "))
 	}
 	if len(parts) > 0 {
