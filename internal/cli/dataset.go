@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -277,7 +279,8 @@ func (a *app) verifyCommand() *cobra.Command {
 		Use:   "verify FILE",
 		Short: "Count a built set again and hold it against its manifest",
 		Long: `verify counts every row again and compares it with FILE.manifest.json: hashes,
-lengths before and after templating, output lengths, expected cached tokens. With
+lengths before and after templating, output lengths, expected cached tokens; a few
+rows are made again from seed and parameters, and must be those of the file. With
 --spec the rows are counted as a run of that spec would send them: its template,
 its system message. Every difference is printed with path:line; the exit code is
 then 5.`,
@@ -348,20 +351,32 @@ func (a *app) againstSpec(path, data string, f *rowFlags, m *synth.Manifest) (pr
 func (a *app) verify(cmd *cobra.Command, path string, f rowFlags, tok synth.Tokenizer, m *synth.Manifest, manifest string, problems []string) error {
 	show := a.loading()
 	defer show.done()
+	differs := func(n int) error {
+		return &exitError{code: exitUnfit, msg: fmt.Sprintf("%s differs from %s in %d places", path, manifest, n),
+			hints: []string{"make it again: tokentape dataset build --resalt " + manifest + " --out NEW.jsonl"}}
+	}
 	file, err := f.open(path, show)
 	if err != nil {
+		if n := a.notAsBuilt(path, m.Data, err); n > 0 {
+			return differs(n)
+		}
 		return err
 	}
 	defer file.close()
 	files := synth.Files{Rows: file, Data: file.data()}
 	if m.Prepare != nil {
 		p := filepath.Join(filepath.Dir(manifest), filepath.Base(m.Prepare.File))
-		pf, err := f.open(p, show)
-		if err != nil {
-			return err
+		if fileExists(p) {
+			pf, err := f.open(p, show)
+			if err != nil {
+				if n := a.notAsBuilt(p, *m.Prepare, err); n > 0 {
+					return differs(n)
+				}
+				return err
+			}
+			defer pf.close()
+			files.Prepare, files.Seeds = pf, pf.data()
 		}
-		defer pf.close()
-		files.Prepare, files.Seeds = pf, pf.data()
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
@@ -385,11 +400,35 @@ func (a *app) verify(cmd *cobra.Command, path string, f rowFlags, tok synth.Toke
 		}
 	}
 	if n > 0 {
-		return &exitError{code: exitUnfit, msg: fmt.Sprintf("%s differs from %s in %d places", path, manifest, n),
-			hints: []string{"make it again: tokentape dataset build --resalt " + manifest + " --out NEW.jsonl"}}
+		return differs(n)
 	}
 	fmt.Fprintf(a.stdout, "%s: %d rows are as %s says\n", path, m.Data.Rows, manifest)
 	return nil
+}
+
+// notAsBuilt prints in what a file that cannot be read as rows is not the one that was
+// built, and why it cannot. It gives the number of lines; 0: it is that file, or gone.
+func (a *app) notAsBuilt(path string, want synth.Data, why error) int {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	sum := sha256.New()
+	n, err := io.Copy(sum, f)
+	got := hex.EncodeToString(sum.Sum(nil))
+	if err != nil || got == want.SHA256 {
+		return 0
+	}
+	lines := []string{fmt.Sprintf("%s: SHA-256 %.12s…, the manifest says %.12s…: the file was changed", path, got, want.SHA256)}
+	if n != want.Bytes {
+		lines = append(lines, fmt.Sprintf("%s: %d bytes, the manifest says %d", path, n, want.Bytes))
+	}
+	lines = append(lines, why.Error()) // begins with the path
+	for _, l := range lines {
+		fmt.Fprintln(a.stdout, l)
+	}
+	return len(lines)
 }
 
 func manifestName(data string) string { return data + ".manifest.json" }

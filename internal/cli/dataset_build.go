@@ -83,6 +83,9 @@ templated input, as the server's usage does.`,
 		if p.Salt = salt; !cmd.Flags().Changed("salt") && resalt != "" {
 			p.Salt = drawn()
 		}
+		if cmd.Flags().Changed("prefix-groups") && p.Groups < 1 {
+			return usageError(fmt.Sprintf("--prefix-groups %d: no rows would share a prefix", p.Groups), "1 or more; without --cache-share and --cached-tokens no prompt begins as another")
+		}
 		if err := idleBuild(cmd, p); err != nil {
 			return err
 		}

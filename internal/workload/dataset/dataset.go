@@ -189,7 +189,11 @@ func nearby(path string) string {
 	for name := range formats {
 		for _, ext := range formats[name].extensions {
 			m, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"+ext))
-			found = append(found, m...)
+			for _, path := range m {
+				if !strings.HasSuffix(path, ".manifest.json") && !slices.Contains(found, path) { // an extension may be that of two formats
+					found = append(found, path)
+				}
+			}
 		}
 	}
 	if len(found) == 0 {

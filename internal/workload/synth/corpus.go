@@ -31,6 +31,9 @@ func readCorpus(path string, tok Tokenizer) (*corpus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("corpus: %w", err)
 	}
+	if st.Mode()&os.ModeDevice != 0 {
+		return nil, fmt.Errorf("corpus: %s is a device, and no text file", path)
+	}
 	if st.IsDir() {
 		return nil, fmt.Errorf("corpus: %s is a directory; name a text file in it", path)
 	}
@@ -59,8 +62,11 @@ func readCorpus(path string, tok Tokenizer) (*corpus, error) {
 		if r == utf8.RuneError && n == 1 {
 			return nil, fmt.Errorf("corpus: %s:%d is not UTF-8 text; convert it with iconv -t UTF-8", path, line)
 		}
-		if r == '\n' {
+		switch {
+		case r == '\n':
 			line++
+		case r == 0:
+			return nil, fmt.Errorf("corpus: %s:%d holds a NUL byte: this is no text; name a text file, or convert UTF-16 with iconv -t UTF-8", path, line)
 		}
 		rest = rest[n:]
 	}

@@ -23,6 +23,7 @@ func TestVerifyDerives(t *testing.T) {
 	p.Requests, p.Input, p.Output, p.CachedTokens, p.PageSize, p.Groups, p.Prepare = 6, "file:"+lengths, "uniform:8-9", 48, 8, 2, true
 	b := mustBuild(t, p, plain)
 	src, data := source(t, b.data)
+	data.File = "/some/set.jsonl"
 	prep, seeds := source(t, b.prepare)
 	verify := func(m Manifest) string {
 		t.Helper()
@@ -74,6 +75,9 @@ func TestVerifyDerives(t *testing.T) {
 		{func(m *Manifest) { m.Rows[2].Content = 99 }, []string{"···content: the manifest says 99, its parameters make it 100", "···content tokens: 100, the manifest says 99", "summary.content.sum: the manifest says 660, its rows make it 659"}},
 		{func(m *Manifest) { m.Rows[2].Expected = 40 }, []string{"···expected cached tokens: 48, the manifest says 40", "summary.expected_cached: the manifest says 288, its rows make it 280"}},
 		{func(m *Manifest) { m.Rows[2].SHA256 = "x" }, []string{"···SHA-256 of the row"}},
+		{func(m *Manifest) { m.Params.Salt = 99 }, []string{"params.seed 0 and params.salt 99 do not make the rows of the file (made again: row 0 of 6 differs)"}},
+		{func(m *Manifest) { m.Params.Kind = KindCopy }, []string{"params.kind: the manifest says copy, the rows are those of plain"}},
+		{func(m *Manifest) { m.Data.File = "other.jsonl" }, []string{"note the manifest calls it other.jsonl"}},
 		{func(m *Manifest) { m.Rows[2].Output = 1 }, []string{"···output: the manifest says 1", "···output tokens: "}},
 	} {
 		m := *b.Manifest
