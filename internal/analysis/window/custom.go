@@ -3,6 +3,7 @@ package window
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -92,9 +93,15 @@ func bounds(text string, number func(string) (int64, error)) (from, to int64, er
 	return from, to, nil
 }
 
+// What a spec takes, and none of Go's 1_0, 0x1p4 and 1e3.
+var (
+	secondsText = regexp.MustCompile(`^[0-9]{1,8}(\.[0-9]+)?s?$`)
+	rowText     = regexp.MustCompile(`^[0-9]{1,15}$`)
+)
+
 func parseSeconds(text string) (int64, error) {
 	v, err := strconv.ParseFloat(strings.TrimSuffix(text, "s"), 64)
-	if err != nil || !(v >= 0 && v < 1e9) {
+	if err != nil || !secondsText.MatchString(text) {
 		return 0, fmt.Errorf("%q is no number of seconds", text)
 	}
 	return int64(math.Round(v * 1e9)), nil
@@ -107,7 +114,7 @@ func shortly(ns int64) string {
 
 func parseRow(text string) (int64, error) {
 	v, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || v < 0 {
+	if err != nil || !rowText.MatchString(text) {
 		return 0, fmt.Errorf("%q is no row", text)
 	}
 	return v, nil
