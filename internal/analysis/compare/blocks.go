@@ -11,24 +11,26 @@ import (
 // differ by from run to run cannot be seen in one run a side, and is less than that.
 const plain = 0.10
 
-// fewBlocks is the least number of them, slack what their standard error is
-// multiplied by, for what neighbours have in common: of equal series of 16 to 100
-// values with any correlation no more than 1 % are then called different at 5 %
-// (TestBlocksOfEqualSeries).
+// What blocks must show. Of equal series of 16 to 100 values, with any correlation of
+// neighbours up to 0.98, no more than 1.4 % are then called different, without the help
+// of plain and of a tolerance, so that three metrics need no correction: those that are
+// not called have no p to be counted (TestBlocksOfEqualSeries).
 const (
-	fewBlocks = 4
-	slack     = 2
+	slack     = 2  // times the standard error, for what neighbours have in common
+	fewBlocks = 4  // with fewer, 2 at least, the shift must be
+	farOff    = 10 // times what single rows scatter by
 )
 
 // byBlocks decides where the paired rows hang together too closely, or are too few,
 // for an interval that tells small differences, and the difference is plain: it is
 // plain's or more, every block of rows that counts as one independent row shows it
-// beyond the tolerance, and it is beyond chance by Student's t over the blocks with
-// slack. It never says that two sides are the same.
+// beyond the tolerance, it is beyond chance by Student's t over the blocks with slack,
+// and where there are few blocks it dwarfs what rows scatter by. It never says that
+// two sides are the same.
 func byBlocks(p *stat.Pairs, q int, shift, scale, tolerance float64) (e effect, ok bool) {
 	blocks := p.Blocks(q)
 	k := float64(len(blocks))
-	if len(blocks) < fewBlocks || scale <= 0 || math.Abs(shift) < float64(max(plain, tolerance)*scale) {
+	if len(blocks) < 2 || len(blocks) < fewBlocks && math.Abs(shift) < float64(farOff*p.Scatter()) || scale <= 0 || math.Abs(shift) < float64(max(plain, tolerance)*scale) {
 		return e, false
 	}
 	for _, s := range blocks {
@@ -41,6 +43,9 @@ func byBlocks(p *stat.Pairs, q int, shift, scale, tolerance float64) (e effect, 
 		return e, false
 	}
 	e.why = fmt.Sprintf("each of the %d independent blocks of rows shows it", len(blocks))
+	if sd := p.Scatter(); len(blocks) < fewBlocks && sd > 0 {
+		e.why += fmt.Sprintf(", and it is %.0f times what single rows scatter by", math.Abs(shift)/sd)
+	}
 	return e, true
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -157,13 +158,16 @@ func series(r *rand.Rand, n int, phi float64) []float64 {
 	return out
 }
 
-// TestBlocksOfEqualSeries: blocks call equal series different in no more than 1 %,
-// however closely the values hang together and without the help of a tolerance; a
-// plain difference they find.
+// TestBlocksOfEqualSeries: without the help of plain and of a tolerance blocks call equal
+// series different so rarely that three metrics together stay below 5 %, and where
+// series hang together over their whole length, in 3 %; a plain difference they find.
 func TestBlocksOfEqualSeries(t *testing.T) {
-	const rounds = 400
+	rounds := 400
+	if os.Getenv("TOKENTAPE_COMPARE") != "" {
+		rounds = 10000
+	}
 	for _, n := range []int{16, 32, 52, 100} {
-		for _, phi := range []float64{0, 0.5, 0.8, 0.95, 0.99} {
+		for _, phi := range []float64{0, 0.5, 0.8, 0.95, 0.98, 0.99} {
 			for _, q := range []int{0, 500} {
 				r := rand.New(rand.NewPCG(uint64(n), uint64(phi*100)))
 				called := 0
@@ -173,7 +177,12 @@ func TestBlocksOfEqualSeries(t *testing.T) {
 						called++
 					}
 				}
-				if limit := 0.01*rounds + 3*math.Sqrt(0.01*rounds); float64(called) > limit {
+				most := 0.05 / 3 // three metrics decide by default
+				if phi > 0.98 {
+					most = 0.03
+				}
+				t.Logf("n %d, correlation %g, q %d: called different in %.2f %%", n, phi, q, 100*float64(called)/float64(rounds))
+				if limit := most*float64(rounds) + 3*math.Sqrt(most*float64(rounds)); float64(called) > limit {
 					t.Errorf("n %d, correlation %g, q %d: called different in %d of %d", n, phi, q, called, rounds)
 				}
 			}

@@ -12,11 +12,22 @@ func (p *Pairs) Effective() float64 {
 	if len(p.a) == 0 {
 		return 0
 	}
-	diffs := make([]float64, len(p.a))
-	for i := range p.a {
-		diffs[i] = p.b[i] - p.a[i]
-	}
+	diffs := p.diffs()
 	return float64(len(p.a)) / max(Inefficiency(p.a), Inefficiency(p.b), Inefficiency(diffs))
+}
+
+// Scatter is the standard deviation of the differences of single pairs, 0 below two.
+func (p *Pairs) Scatter() float64 {
+	sd, _ := SD(p.diffs())
+	return sd
+}
+
+func (p *Pairs) diffs() []float64 {
+	out := make([]float64, len(p.a))
+	for i := range p.a {
+		out[i] = p.b[i] - p.a[i]
+	}
+	return out
 }
 
 // Blocks are the shifts of the mean (q 0) or of the quantile of q thousandths in
@@ -41,11 +52,7 @@ func (p *Pairs) Need(q int) (worth, need float64) {
 		return 0, minBatch * pairBatches
 	}
 	if q == 0 {
-		diffs := make([]float64, len(p.a))
-		for i := range p.a {
-			diffs[i] = p.b[i] - p.a[i]
-		}
-		worth = EffectiveSize(diffs)
+		worth = EffectiveSize(p.diffs())
 		return worth, math.Ceil(minBatch * pairBatches * n / worth)
 	}
 	worth = min(EffectiveSize(p.a), EffectiveSize(p.b))
