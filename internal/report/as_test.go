@@ -23,7 +23,7 @@ func withOthers() *analysis.Results {
 				{Title: "stable", Columns: []string{"Error"}, Rows: [][]string{{"CALC-DATA-002: no stable stage\x1b[31m"}}},
 			},
 			Values:  map[string]*float64{"total.E2EL.Average": p(147.71), "total.Request Throughput": nil},
-			Caveats: []string{"TTFT is the time to the first event"}, Elsewhere: []string{"nothing that bears on this tape"},
+			Caveats: []string{"TTFT is the time to the first event", "PrefillTokenThroughput is a mean over requests, E2EL ends with the body"}, Elsewhere: []string{"nothing that bears on this tape"},
 		},
 		{Tool: "sglang", Error: "no request succeeded"},
 	}
@@ -75,4 +75,37 @@ func TestAsReachesEveryView(t *testing.T) {
 		_, err := io.WriteString(w, c.b.String())
 		return err
 	}))
+}
+
+// A caveat that names a row is marked there, in units' and latencies' short forms
+// too; one that names none stands as it is.
+func TestCaveatsAreMarkedAtTheirRows(t *testing.T) {
+	for _, c := range []struct {
+		caveat, label string
+		want          bool
+	}{
+		{"Peak concurrent requests is the most that were open in any second", "Peak concurrent requests:", true},
+		{"peak concurrent requests counts", "Peak concurrent requests:", true},
+		{"TTFT is the first event with choices", "Mean TTFT (ms):", true},
+		{"E2E of chat ends with the usage chunk", "P99 E2EL (ms):", true},
+		{"ITL is one gap an event", "Mean TTFT (ms):", false},
+		{"Output token throughput is a mean", "Output token throughput (tok/s):", true},
+		{"Total token throughput", "Output token throughput (tok/s):", false},
+		{"N counts requests", "N", false},
+	} {
+		if got := names(c.caveat, c.label); got != c.want {
+			t.Errorf("%q names %q: %v", c.caveat, c.label, got)
+		}
+	}
+	out := text(t, withOthers(), consoleOf(Options{Width: 300}))
+	for _, want := range []string{"  E2EL [1] ", "  PrefillTokenThroughput [1] ", "  [1] PrefillTokenThroughput is a mean", "  - TTFT is the time"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("lacks %q:\n%s", want, out)
+		}
+	}
+	r := withOthers()
+	text(t, r, consoleOf(Options{}))
+	if r.As[0].Sections[0].Rows[0][0] != "E2EL" {
+		t.Errorf("the view changed the results: %q", r.As[0].Sections[0].Rows[0][0])
+	}
 }
