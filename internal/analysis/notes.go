@@ -7,9 +7,10 @@ import (
 
 // What notes of the header say that a check may know better in the end.
 const (
-	NoteSentBefore  = "these rows were sent to this server before"     // its cache may hold them
-	NoteNotPrepared = "were sent before, and this run does not"        // what seeds the cache
-	noteRepeats     = "repeat an earlier one; they can hit the server" // prompts of the dataset
+	NoteSentBefore  = "these rows were sent to this server before"            // its cache may hold them
+	NoteNotPrepared = "were sent before, and this run does not"               // what seeds the cache
+	noteRepeats     = "repeat an earlier one; they can hit the server"        // prompts of the dataset
+	noteAgain       = "send a dataset row that was sent before; they can hit" // rows of the plan
 )
 
 // timely are the notes of the header without those that the checks have answered: a
@@ -33,7 +34,7 @@ func timely(notes []string, checks []Check) []string {
 			return asPlanned
 		case strings.Contains(n, NoteSentBefore):
 			return asPlanned || cold
-		case strings.Contains(n, noteRepeats):
+		case strings.Contains(n, noteRepeats), strings.Contains(n, noteAgain):
 			return is("repeats", ResultMiss) != nil
 		}
 		return false

@@ -13,16 +13,17 @@ func TestTimelyNotes(t *testing.T) {
 	seeds := "a.manifest.json expects that the rows of p.jsonl " + NoteNotPrepared + ": prepare.dataset: p.jsonl"
 	again := "7 of 900 prompts (0.778 %) repeat an earlier one; they can hit the server's prefix cache"
 	other := "900 of 900 prompts are sent as token ids"
-	all := []string{sent, seeds, again, other}
+	rows := "196 requests send a dataset row that was sent before; they can hit the server's prefix cache"
+	all := []string{sent, seeds, again, rows, other}
 	for _, c := range []struct {
 		name string
 		edit func(*script)
 		want []string
 	}{
 		{"nothing known of the cache", func(*script) {}, all},
-		{"as planned", func(s *script) { s.cached(tape.Some[int64](50), tape.Some[int64](50)) }, []string{again, other}},
+		{"as planned", func(s *script) { s.cached(tape.Some[int64](50), tape.Some[int64](50)) }, []string{again, rows, other}},
 		{"not as planned", func(s *script) { s.cached(tape.Some[int64](50), tape.Some[int64](10)) }, all},
-		{"no hit at all", func(s *script) { s.cached(tape.Opt[int64]{}, tape.Some[int64](0)) }, []string{seeds, again, other}},
+		{"no hit at all", func(s *script) { s.cached(tape.Opt[int64]{}, tape.Some[int64](0)) }, []string{seeds, again, rows, other}},
 		{"a row twice", func(s *script) { s.reqs[7].Ref = s.reqs[6].Ref }, []string{sent, seeds, other}},
 	} {
 		s := steadyRun(900)

@@ -182,7 +182,7 @@ func (c *console) serviceRows(ws []*analysis.Window) []sideRow {
 	if slices.ContainsFunc(ws, func(w *analysis.Window) bool { return w.Facts.CachedRatio != nil }) {
 		rate("cached ÷ input, %", "", func(w *analysis.Window) *float64 { return percent(w.Facts.CachedRatio) })
 	}
-	drafts := func(label string, of func(w *analysis.Window) (*float64, int64)) {
+	drafts := func(label string, of func(w *analysis.Window) (*float64, *int64)) {
 		if !slices.ContainsFunc(ws, func(w *analysis.Window) bool { v, _ := of(w); return v != nil }) {
 			return
 		}
@@ -191,7 +191,7 @@ func (c *console) serviceRows(ws []*analysis.Window) []sideRow {
 			if v == nil {
 				return beside{value: absent}
 			}
-			return beside{num(*v), "n " + count(n)}
+			return beside{num(*v), "n " + whole(n)}
 		})
 	}
 	drafts(verifyLabel, acceptLength)
@@ -238,6 +238,7 @@ func (c *console) reasons() {
 			case summedUp(t):
 			case strings.HasPrefix(t, tooSmall):
 				small = append(small, w)
+			case c.above(t):
 			default:
 				c.hang("          ! ", clean(t), yellow)
 			}
@@ -246,6 +247,11 @@ func (c *console) reasons() {
 	c.small(small)
 	c.shortDifferences()
 	c.metricWarnings()
+}
+
+// above reports whether a check that missed says the same already.
+func (c *console) above(warning string) bool {
+	return slices.ContainsFunc(missed(c.r.Verdict), func(k analysis.Check) bool { return strings.Contains(k.Why, warning) })
 }
 
 // tooSmall begins analysis's warning of a window's size.

@@ -74,3 +74,15 @@ func TestNoIntervalWithThisLoad(t *testing.T) {
 		t.Errorf("%d times\n%s", n, out)
 	}
 }
+
+// What a check above says in full is not said again under its window.
+func TestWarningsAboveAreNotRepeated(t *testing.T) {
+	r := openLoop()
+	const trend = "output all but stops from 8.2 to 10.0 s: not steady"
+	r.Windows[2].Warnings = append(r.Windows[2].Warnings, trend, "another")
+	r.Verdict.Checks = append(r.Verdict.Checks, analysis.Check{Name: "window_trend", Severity: "note", Result: "miss", Why: "in the steady window " + trend})
+	out := strings.Join(strings.Fields(text(t, r, consoleOf(Options{Width: 200}))), " ")
+	if strings.Count(out, trend) != 1 || !strings.Contains(out, "! another") {
+		t.Error(out)
+	}
+}
