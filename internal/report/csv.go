@@ -13,10 +13,10 @@ import (
 	"tokentape/internal/analysis"
 )
 
-// guard keeps a spreadsheet from running text that came from outside as a
-// formula.
+// guard keeps a spreadsheet from running text that came from outside as a formula, and
+// a terminal from obeying it.
 func guard(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+	if s = clean(s); s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
 		return "'" + s
 	}
 	return s

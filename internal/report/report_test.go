@@ -285,7 +285,7 @@ func TestCSV(t *testing.T) {
 	}{
 		{1, "released_s", "0.000012345"}, {1, "due_s", "0.000000000"}, {1, "ttft_ms", "193.250001"}, {1, "cached_tokens", "0"}, {1, "connection_reused", "false"},
 		{1, "reasoning_tokens", ""}, {1, "windows", "whole steady"}, {2, "message", `'=HYPERLINK("http://x")`}, {2, "due_s", ""}, {2, "flags", "no_done buffered"},
-		{2, "output_tokens", ""}, {3, "http_status", ""}, {3, "connection_reused", ""}, {3, "message", "拒绝连接, \"quoted\"\nsecond line"},
+		{2, "output_tokens", ""}, {3, "http_status", ""}, {3, "connection_reused", ""}, {3, "message", "拒绝连接, \"quoted\" second line"},
 	} {
 		if got := at(x.line, x.column); got != x.want {
 			t.Errorf("request %d %s = %q, want %q", x.line, x.column, got, x.want)
@@ -294,7 +294,7 @@ func TestCSV(t *testing.T) {
 }
 
 func TestGuard(t *testing.T) {
-	for in, want := range map[string]string{"": "", "=1": "'=1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "a=1": "a=1", "中": "中"} {
+	for in, want := range map[string]string{"": "", "=1": "'=1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": " x", "\x1b[31mred\x07": "?[31mred?", "a=1": "a=1", "中": "中"} {
 		if got := guard(in); got != want {
 			t.Errorf("guard(%q) = %q, want %q", in, got, want)
 		}
@@ -364,5 +364,50 @@ func TestRequestColumnsAreDocumented(t *testing.T) {
 	}
 	if !slices.Equal(said, have) {
 		t.Errorf("docs/metrics.md has %v, requests.csv %v", said, have)
+	}
+}
+
+// No line of a console is wider than its page, down to the narrowest.
+func TestNothingIsWiderThanThePage(t *testing.T) {
+	for _, c := range cases {
+		for _, full := range []bool{false, true} {
+			for width := 60; width <= 130; width += 7 {
+				got := text(t, c.of(), consoleOf(Options{Width: width, Full: full}))
+				for _, line := range strings.Split(got, "\n") {
+					if n := columns.StringWidth(line); n > width {
+						t.Errorf("%s at %d columns, full %v, is %d wide: %q", c.name, width, full, n, line)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A table that is too wide is cut into parts, evenly, and stacked where no two columns
+// fit; no cell is lost.
+func TestTablesFit(t *testing.T) {
+	long := strings.Repeat("long ", 9)
+	wide := table{head: []string{"name", "aaaaaaaaaa", "bbbbbbbbbb", "cccccccccc", "dddddddddd"}, rows: []row{
+		{cells: []string{"one", "1", "2", "3", "4"}}, {under: "a remark"}, {cells: []string{"two", "5"}, wide: "not observed"}}}
+	for _, c := range []struct {
+		width int
+		t     table
+		want  string
+	}{
+		{60, wide, "  name  aaaaaaaaaa  bbbbbbbbbb  cccccccccc  dddddddddd\n  one            1           2           3           4\n      a remark\n  two            5  not observed\n"},
+		{50, wide, "  name  aaaaaaaaaa  bbbbbbbbbb\n  one            1           2\n      a remark\n  two            5  not observed\n\n  name  cccccccccc  dddddddddd\n  one            3           4\n"},
+		{40, table{head: []string{"", "value"}, rows: []row{{cells: []string{long, "12"}}}}, "  long long long long long long long\n  long long\n      value 12\n"},
+	} {
+		p := page{width: c.width}
+		if p.table(c.t); p.b.String() != c.want {
+			t.Errorf("%d:\n%s\nwant\n%s", c.width, p.b.String(), c.want)
+		}
+	}
+	p := page{width: 30}
+	p.sideTables([]sideTable{{heads: []sideRow{{label: "Latency", cells: []beside{{value: "whole"}, {value: "steady"}, {value: "stable"}}}},
+		rows: []sideRow{{label: "  TTFT p50", cells: []beside{{"1,000", "(900–1,100)"}, {"2", ""}, {"3", "(2–4)"}}}}}})
+	want := "\nLatency           whole\n  TTFT p50        1,000\n            (900–1,100)\n\nLatency     steady  stable\n  TTFT p50       2       3\n                     (2–4)\n"
+	if got := p.b.String(); got != want {
+		t.Errorf("%q\nwant\n%q", got, want)
 	}
 }

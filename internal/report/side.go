@@ -1,6 +1,9 @@
 package report
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // beside is a value and its interval, kept apart so that values line up.
 type beside struct{ value, interval string }
@@ -18,8 +21,10 @@ type sideTable struct {
 }
 
 // sideTables lays several tables out on the same columns. Intervals stand beside
-// their values, or below them where a line would be wider than the page. Columns
-// with intervals beside values begin at the left, others end at the right.
+// their values, or below them where a line would be wider than the page; where it still
+// is, each table is cut into parts, and a label that leaves no place stands on a line of
+// its own. Columns with intervals beside values begin at the left, others end at the
+// right.
 func (p *page) sideTables(tables []sideTable) {
 	if p.md {
 		for _, t := range tables {
@@ -33,47 +38,65 @@ func (p *page) sideTables(tables []sideTable) {
 		below = true
 		label, cols = sideWidths(tables, below)
 	}
-	line := func(r sideRow, st style) {
-		b := strings.Builder{}
-		b.WriteString(pad(r.label, label, false))
-		for i, c := range r.cells {
-			text := c.value
-			if cols[i].interval > 0 {
-				text = pad(c.value, cols[i].value, true) + " " + pad(c.interval, cols[i].interval, false)
-			}
-			b.WriteString("  " + pad(text, cols[i].block, cols[i].interval == 0))
-		}
-		p.line(b.String(), st)
+	widths := []int{label - 2} // a part's own lines are not indented
+	for _, c := range cols {
+		widths = append(widths, c.block)
 	}
-	head := func(r sideRow, st style) {
-		b := strings.Builder{}
-		b.WriteString(pad(r.label, label, false))
-		for i, c := range r.cells {
-			b.WriteString("  " + pad(c.value, cols[i].block, cols[i].interval == 0))
-		}
-		p.line(b.String(), st)
-	}
+	parts := columnParts(widths, p.width)
 	for _, t := range tables {
-		p.blank()
-		for i, r := range t.heads {
-			head(r, []style{bold, dim}[min(i, 1)])
+		for _, part := range parts {
+			p.blank()
+			p.side(t, label, cols, part, below)
 		}
-		for _, r := range t.rows {
-			if !below {
-				line(r, plain)
-				continue
+	}
+}
+
+// side is one part of a table: the columns of these numbers, the first of which is 1.
+func (p *page) side(t sideTable, label int, cols []sideWidth, part []int, below bool) {
+	used := label
+	for _, k := range part {
+		used += 2 + cols[k-1].block
+	}
+	line := func(r sideRow, head bool, st style) {
+		b := strings.Builder{}
+		if used > p.width && r.label != "" {
+			p.hang("", r.label, st)
+		} else if used <= p.width {
+			b.WriteString(pad(r.label, label, false))
+		}
+		for _, k := range part {
+			if k > len(r.cells) {
+				break
 			}
-			values, intervals := sideRow{label: r.label}, sideRow{}
-			some := false
-			for _, c := range r.cells {
-				values.cells = append(values.cells, beside{value: c.value})
-				intervals.cells = append(intervals.cells, beside{value: c.interval})
-				some = some || c.interval != ""
+			c, w := r.cells[k-1], cols[k-1]
+			text := c.value
+			if w.interval > 0 && !head {
+				text = pad(c.value, w.value, true) + " " + pad(c.interval, w.interval, false)
 			}
-			line(values, plain)
-			if some {
-				line(intervals, dim)
-			}
+			b.WriteString("  " + pad(text, w.block, w.interval == 0))
+		}
+		if strings.TrimSpace(b.String()) != "" {
+			p.line(b.String(), st)
+		}
+	}
+	for i, r := range t.heads {
+		line(r, true, []style{bold, dim}[min(i, 1)])
+	}
+	for _, r := range t.rows {
+		if !below {
+			line(r, false, plain)
+			continue
+		}
+		values, intervals := sideRow{label: r.label}, sideRow{}
+		some := false
+		for i, c := range r.cells {
+			values.cells = append(values.cells, beside{value: c.value})
+			intervals.cells = append(intervals.cells, beside{value: c.interval})
+			some = some || c.interval != "" && slices.Contains(part, i+1)
+		}
+		line(values, false, plain)
+		if some {
+			line(intervals, false, dim)
 		}
 	}
 }

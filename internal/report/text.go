@@ -155,6 +155,8 @@ type row struct {
 	wide  string // instead of the cells after the first two: "not observed"
 }
 
+// table lays a table out, in as many parts as the page is narrow: each begins with the
+// first column. Where even two columns are too wide, the cells stand below each other.
 func (p *page) table(t table) {
 	if p.md {
 		p.mdRemarked(t)
@@ -169,26 +171,88 @@ func (p *page) table(t table) {
 			widths[i] = max(widths[i], columns.StringWidth(c))
 		}
 	}
+	for k, part := range columnParts(widths, p.width) {
+		if k > 0 {
+			p.blank()
+		}
+		p.part(t, widths, part, k == 0)
+	}
+}
+
+// part is the first column of a table and some others; remarks stand in the first part.
+func (p *page) part(t table, widths, part []int, first bool) {
+	used := 2 + widths[0]
+	for _, i := range part {
+		used += 2 + widths[i]
+	}
 	layout := func(cells []string) string {
 		var b strings.Builder
 		b.WriteString("  ")
-		for i, c := range cells {
-			if i > 0 {
+		for k, i := range append([]int{0}, part...) {
+			if i >= len(cells) {
+				continue
+			}
+			if k > 0 {
 				b.WriteString("  ")
 			}
-			b.WriteString(pad(c, widths[i], i > 0))
+			b.WriteString(pad(cells[i], widths[i], k > 0))
 		}
 		return b.String()
 	}
-	p.line(layout(t.head), dim)
+	line := func(cells []string, st style) { p.line(layout(cells), st) }
+	if used > p.width {
+		line = func(cells []string, st style) {
+			p.hang("  ", cells[0], st)
+			for _, i := range part {
+				if i < len(cells) && cells[i] != "" {
+					p.hang("      ", strings.TrimSpace(t.head[i]+" "+cells[i]), st)
+				}
+			}
+		}
+	} else {
+		p.line(layout(t.head), dim)
+	}
 	for _, r := range t.rows {
 		switch {
 		case r.under != "":
-			p.hang("      ", r.under, dim)
+			if first {
+				p.hang("      ", r.under, dim)
+			}
 		case r.wide != "":
-			p.line(layout(r.cells)+"  "+r.wide, plain)
+			if lead := layout(r.cells) + "  "; first && columns.StringWidth(lead)+columns.StringWidth(r.wide) <= p.width {
+				p.line(lead+r.wide, plain)
+			} else if first {
+				line(r.cells, plain)
+				p.hang("      ", r.wide, plain)
+			}
 		default:
-			p.line(layout(r.cells), plain)
+			line(r.cells, plain)
 		}
 	}
+}
+
+// columnParts are the columns of each part of a table besides the first, whose widths
+// are given: as few parts as fit, and the columns spread evenly over them.
+func columnParts(widths []int, width int) [][]int {
+	split := func(most int) (parts [][]int) {
+		var part []int
+		used := 0
+		for k := 1; k < len(widths); k++ {
+			if len(part) > 0 && (len(part) == most || used+2+widths[k] > width) {
+				parts, part = append(parts, part), nil
+			}
+			if part == nil {
+				used = 2 + widths[0]
+			}
+			part, used = append(part, k), used+2+widths[k]
+		}
+		return append(parts, part)
+	}
+	few := split(len(widths))
+	for most := 1; most < len(widths); most++ {
+		if even := split(most); len(even) == len(few) {
+			return even
+		}
+	}
+	return few
 }
