@@ -144,6 +144,9 @@ func analyse(src Source, o Options) (*run, *Results, Options, error) {
 	if len(o.Given) > 0 {
 		res.Notes = append(slices.Clip(res.Notes), "given when the tape was read (--set), and not part of it: "+strings.Join(o.Given, "; "))
 	}
+	if o.Power != nil && r.spec.Energy.Watts > 0 {
+		res.Notes = append(slices.Clip(res.Notes), fmt.Sprintf("energy is by the power series, in place of energy.watts %g of the spec", r.spec.Energy.Watts))
+	}
 	res.Counts = r.counts()
 	res.Load = r.load()
 	res.Remotes = r.remotes()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,15 +25,24 @@ func (a *app) findRun(arg string) (string, error) {
 		return "", err
 	}
 	if path, err = findTape(newest); err != nil {
-		var inside []string
-		for _, p := range tapesBelow(newest) {
-			inside = append(inside, filepath.Dir(p))
-		}
-		return "", usageError(fmt.Sprintf("%s, the newest in %s, holds %d runs", newest, arg, len(inside)),
-			"name one of them: "+strings.Join(inside[:min(len(inside), 4)], ", "), "or hold them against each other: tokentape compare "+newest)
+		return "", cmp.Or(severalRuns(newest, newest+", the newest in "+arg+","), err)
 	}
 	a.sayNewest(newest, arg)
 	return path, nil
+}
+
+// severalRuns is the error for a folder that holds the runs of a repeat; nil: it holds
+// none. what names the folder.
+func severalRuns(dir, what string) error {
+	var inside []string
+	for _, p := range tapesBelow(dir) {
+		inside = append(inside, filepath.Dir(p))
+	}
+	if len(inside) == 0 {
+		return nil
+	}
+	return usageError(fmt.Sprintf("%s holds %d runs", what, len(inside)),
+		"name one of them: "+strings.Join(inside[:min(len(inside), 4)], ", "), "or hold them against each other: tokentape compare "+dir)
 }
 
 // sayNewest tells which of several was taken.

@@ -43,7 +43,10 @@ What is known only later (prices, devices, limits) is given by --set and --expec
   tokentape report runs/first-run/2026-11-30T040000Z --format aisbench --out outputs/default`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if schema {
-				return cobra.NoArgs(cmd, args)
+				if len(args) > 0 {
+					return usageError("--schema prints the form of every results.json, and reads no run", "tokentape report --schema, or leave --schema out")
+				}
+				return nil
 			}
 			return oneRun("report", 0)(cmd, args)
 		},
@@ -182,6 +185,11 @@ func findTape(arg string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
+		if stampName.MatchString(filepath.Base(filepath.Clean(arg))) || hasSides(arg) {
+			if err := severalRuns(arg, arg); err != nil {
+				return "", err
+			}
+		}
 		msg := fmt.Sprintf("%s holds no tape (tape.jsonl.zst)", arg)
 		if inside, _ := filepath.Glob(filepath.Join(arg, "*", "tape.jsonl*")); len(inside) > 0 {
 			return "", usageError(msg, "did you mean "+filepath.Dir(inside[len(inside)-1])+"?")

@@ -171,6 +171,10 @@ func judge(t testing.TB, e *wirecase.Expect, path string, req *tape.Request, too
 			if drop(want) != drop(have) {
 				bad(key, "%q, want %q", have, want)
 			}
+		case key == "conn" && want == "reused" && have == "new" && !s.exact():
+			// What follows [DONE] is read for 50 ms (client.Body.Close), and a busy
+			// machine may not bring the end of the body by then: the connection is
+			// given up, as it should be. Virtual time proves that it is used again.
 		case want != have:
 			bad(key, "%q, want %q", clip(have), clip(want))
 		}
