@@ -42,7 +42,8 @@ func (r *run) whenFailed(res *Results) string {
 	if first > last {
 		return ""
 	}
-	from, to, until := float64(first)/1e9, float64(last)/1e9, float64(end)/1e9
+	since := func(ns int64) float64 { return max(0, float64(ns)/1e9) } // a pacer may be early by microseconds: no "-0.0"
+	from, to, until := since(first), since(last), since(end)
 	text := fmt.Sprintf("; sent from %.1f to %.1f s", from, to)
 	if first == last {
 		text = fmt.Sprintf("; sent at %.1f s", from)
