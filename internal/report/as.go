@@ -42,8 +42,7 @@ func (c *console) as(full bool) {
 	}
 }
 
-// section is one table of a tool, as it prints it, in as many parts as the page is
-// narrow: each begins with the first column.
+// section is one table of a tool, as it prints it.
 func (c *console) section(s analysis.AsSection) {
 	c.blank()
 	c.hang("  ", clean(s.Title), bold)
@@ -53,60 +52,18 @@ func (c *console) section(s analysis.AsSection) {
 		}
 		return
 	}
-	for i, part := range c.parts(s) {
-		if i > 0 {
-			c.blank()
-		}
-		pick := func(cells []string) []string {
-			out := make([]string, len(part))
-			for i, k := range part {
-				if k < len(cells) {
-					out[i] = clean(cells[k])
-				}
-			}
-			return out
-		}
-		t := table{head: pick(s.Columns)}
-		for _, r := range s.Rows {
-			t.rows = append(t.rows, row{cells: pick(r)})
-		}
-		c.table(t)
+	t := table{}
+	for _, head := range s.Columns {
+		t.head = append(t.head, clean(head))
 	}
-}
-
-// parts are the columns of each part of a table: as few parts as fit the page, and
-// of them the columns spread evenly.
-func (c *console) parts(s analysis.AsSection) [][]int {
-	widths := make([]int, len(s.Columns))
-	for k := range widths {
-		widths[k] = 2 + columns.StringWidth(clean(s.Columns[k]))
-		for _, r := range s.Rows {
-			if k < len(r) {
-				widths[k] = max(widths[k], 2+columns.StringWidth(clean(r[k])))
-			}
+	for _, r := range s.Rows {
+		cells := make([]string, len(t.head))
+		for k := range min(len(cells), len(r)) {
+			cells[k] = clean(r[k])
 		}
+		t.rows = append(t.rows, row{cells: cells})
 	}
-	split := func(most int) (parts [][]int) {
-		var part []int
-		used := 0
-		for k := 1; k < len(widths); k++ {
-			if len(part) > 1 && (len(part) > most || !c.md && used+widths[k] > c.width) {
-				parts, part = append(parts, part), nil
-			}
-			if part == nil {
-				part, used = []int{0}, widths[0]
-			}
-			part, used = append(part, k), used+widths[k]
-		}
-		return append(parts, part)
-	}
-	few := split(len(widths))
-	for most := 1; most < len(widths); most++ {
-		if even := split(most); len(even) == len(few) {
-			return even
-		}
-	}
-	return few
+	c.table(t)
 }
 
 // caveatMarks are the caveats that name a row, in order: the index plus one is the
