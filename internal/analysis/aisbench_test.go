@@ -52,8 +52,8 @@ func TestStableMatchesAISBench(t *testing.T) {
 			if got := []int64{int64(math.Round(*w.From * 1e9)), int64(math.Round(*w.To * 1e9))}; got[0] != c.Window[0] || got[1] != c.Window[1] {
 				t.Errorf("window %v, want %v", got, c.Window)
 			}
-			if w.Requests != c.Members {
-				t.Errorf("%d requests, want %d", w.Requests, c.Members)
+			if w.Held() != c.Members {
+				t.Errorf("%d requests, want %d", w.Held(), c.Members)
 			}
 			for name, got := range map[string]*float64{
 				"Benchmark Duration":      ref(*w.System.DurationS * 1000),

@@ -161,7 +161,7 @@ func TestFailuresStayOutOfLatency(t *testing.T) {
 	if c.Planned != c.OK+c.Failed+c.Cancelled+c.Abandoned+c.NotIssued {
 		t.Errorf("counts do not add up: %+v", c)
 	}
-	if n := w.Metrics["e2e_ms"].N; n != 7 || w.Requests != 7 {
+	if n := w.Metrics["e2e_ms"].N; n != 7 || w.Held() != 7 {
 		t.Errorf("latency n = %d, want 7", n)
 	}
 	want(t, "tokens", ref(*w.System.OutputTokensPerS**w.System.DurationS), 6, "70.000000")
@@ -202,8 +202,8 @@ func TestRampAndDrain(t *testing.T) {
 	res, w := whole(t, b10())
 	want(t, "duration", w.System.DurationS, 6, "20.000000")
 	want(t, "whole tokens/s", w.System.OutputTokensPerS, 6, "175.000000")
-	if w.System.ConcurrencyPeak != 8 || res.Load.ConcurrencyPeak != 8 {
-		t.Errorf("peak = %d, %d, want 8", w.System.ConcurrencyPeak, res.Load.ConcurrencyPeak)
+	if *w.System.ConcurrencyPeak != 8 || res.Load.ConcurrencyPeak != 8 {
+		t.Errorf("peak = %d, %d, want 8", *w.System.ConcurrencyPeak, res.Load.ConcurrencyPeak)
 	}
 	r, err := collect(&records{recs: b10().records()}, Options{})
 	if err != nil {
@@ -295,8 +295,8 @@ func TestWindowWithoutLength(t *testing.T) {
 	if s := w.System; s.RequestsPerS != nil || s.OutputTokensPerS != nil || s.TotalTokensPerS != nil || s.ConcurrencyMean != nil || *s.DurationS != 0 {
 		t.Errorf("an instant run has rates: %+v", s)
 	}
-	if w.System.ConcurrencyPeak != 1 {
-		t.Errorf("peak = %d", w.System.ConcurrencyPeak)
+	if *w.System.ConcurrencyPeak != 1 {
+		t.Errorf("peak = %d", *w.System.ConcurrencyPeak)
 	}
 	if m := w.Metrics["output_tokens_per_s"]; m.N != 0 || m.Mean != nil {
 		t.Errorf("an instant request has a speed: %+v", m)

@@ -259,6 +259,10 @@ func number(f reflect.Value) (*float64, string) {
 		return &v, ""
 	case int64:
 		return ref(float64(v)), ""
+	case *int64:
+		if v != nil {
+			return ref(float64(*v)), ""
+		}
 	case string:
 		return nil, v
 	}
@@ -276,12 +280,14 @@ func (r *run) expectEvery(c catalog.Condition) Expectation {
 	if c.Other != "" {
 		other = r.requestValue(c.Other)
 	}
+	seen := c.Word == "" || catalog.WordOf(c.Name, c.Kind, c.Word)
 	r.eachMeasured(func(i int, q *metric.Request) {
 		if !q.OK && !def.EveryOutcome {
 			return
 		}
 		e.N++
 		v := of(i)
+		seen = seen || v.word == c.Word
 		var met bool
 		want := requestValue{ok: true, word: c.Word}
 		switch {
@@ -320,6 +326,8 @@ func (r *run) expectEvery(c catalog.Condition) Expectation {
 	switch {
 	case e.N == 0:
 		e.Result, e.Why = ResultMiss, "not observed: there are no "+who+" to judge by"
+	case e.Result == ResultPass && !seen: // != a word that cannot be told from a mistake
+		e.Result, e.Why = ResultMiss, fmt.Sprintf("not observed: %s is %q nowhere in this run, and no API that is known here says so", c.Name, c.Word)
 	case e.Result == ResultPass:
 		e.Why = fmt.Sprintf("all %s %s", thousands(e.N), who)
 	default:

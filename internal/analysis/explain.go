@@ -46,7 +46,7 @@ type ExplainedWindow struct {
 	To       *float64 `json:"to_s"`
 	FromWall string   `json:"from_wall,omitempty"`
 	ToWall   string   `json:"to_wall,omitempty"`
-	Requests int64    `json:"requests"`
+	Requests *int64   `json:"requests"`
 	Why      string   `json:"why"`
 	LeftOut  string   `json:"left_out,omitempty"`
 }
@@ -80,7 +80,7 @@ func Explain(name string) (*Explanation, error) {
 	return e, err
 }
 
-// UnknownName is the error of a name that means nothing.
+// UnknownName is the error of a name that means nothing, or not what is asked of it.
 type UnknownName struct {
 	Message, Hint string
 	Word          string
@@ -127,6 +127,11 @@ func ExplainRun(src Source, name string, o Options) (*Explanation, error) {
 	}
 	asked := o.Windows
 	if c.Window != "" {
+		for _, k := range asked {
+			if k != c.Window {
+				return nil, &UnknownName{Message: fmt.Sprintf("%s is of the window %s, and --window asks for %s", c.Text, c.Window, k), Hint: "say it once: leave --window or the window of the name out"}
+			}
+		}
 		asked = []string{c.Window}
 	}
 	switch c.Kind { // other values are judged by the windows that the report shows
@@ -287,8 +292,12 @@ func (x *explainer) ofRun() {
 	case catalog.KindCheck:
 		x.check()
 	case catalog.KindCount:
-		x.answer(x.c)
-		x.count(strings.TrimPrefix(x.c.Name, "counts."))
+		if name := strings.TrimPrefix(x.c.Name, "counts."); strings.HasSuffix(name, ".*") {
+			x.counts(strings.TrimSuffix(name, ".*"))
+		} else {
+			x.answer(x.c)
+			x.count(name)
+		}
 	case catalog.KindLoad:
 		x.answer(x.c)
 		x.load(strings.TrimPrefix(x.c.Name, "load."))

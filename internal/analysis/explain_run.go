@@ -8,6 +8,24 @@ import (
 	"tokentape/tape"
 )
 
+// counts shows all counts of one kind: by_class, by_status, finish, flags.
+func (x *explainer) counts(section string) {
+	c := x.res.Counts
+	of := map[string]map[string]int64{"by_class": c.ByClass, "by_status": c.ByStatus, "finish": c.Finish, "flags": c.Flags}[section]
+	if len(of) == 0 {
+		x.e.Word = "none"
+		return
+	}
+	many := make(map[string]int, len(of))
+	for name, n := range of {
+		many[name] = int(n)
+	}
+	x.e.Word = breakdown(many)
+	for _, name := range ranked(many) {
+		x.how("counts.%s.%s: %s", section, name, plural(of[name], "request"))
+	}
+}
+
 // count names the requests that a count counts.
 func (x *explainer) count(name string) {
 	r := x.r

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -43,12 +44,31 @@ func (x *explainer) window(asked []string) {
 		x.metric(c, w, iv)
 		return
 	}
+	if strings.Contains(c.Name, "{n}") {
+		x.perDevices(c, w)
+		return
+	}
 	if ob := x.answer(c); ob.why != "" {
 		x.e.Warnings = w.Warnings
 		return
 	}
 	x.e.Warnings = w.Warnings
 	x.system(c.Name, w, iv)
+}
+
+// perDevices shows the rows that a name with {n} stands for.
+func (x *explainer) perDevices(c catalog.Condition, w *Window) {
+	def, _ := catalog.Find(c.Name, c.Kind)
+	x.e.Unit, x.e.Warnings = def.Unit, w.Warnings
+	for _, name := range slices.Sorted(maps.Keys(w.System.PerDevices)) {
+		if v := w.System.PerDevices[name]; v != nil && def.Is(name) {
+			x.e.Value, x.e.CI = v, interval(w.System.CI, name)
+			x.how("%s: %s", name, trim(*v))
+		}
+	}
+	if x.e.Value == nil {
+		x.e.Absent = def.Absent
+	}
 }
 
 // sample is one value of a metric.

@@ -174,11 +174,11 @@ func TestGapsDiluteNothing(t *testing.T) {
 			for _, r := range single {
 				own := windowOf(t, r, w.Kind)
 				seconds += *own.System.DurationS
-				requests += float64(own.Requests)
+				requests += float64(own.Held())
 				tokens += *own.System.OutputTokensPerS * *own.System.DurationS
 			}
 			near(t, w.Kind+" seconds", *w.System.DurationS, seconds)
-			near(t, w.Kind+" requests", float64(w.Requests), requests)
+			near(t, w.Kind+" requests", float64(w.Held()), requests)
 			near(t, w.Kind+" tokens/s", *w.System.OutputTokensPerS, tokens/seconds)
 			if len(w.Spans) != 3 || w.Spans[1].From < gaps[0] || *w.System.ConcurrencyMean < 14 {
 				t.Errorf("%s: spans %v, in flight %v", w.Kind, w.Spans, *w.System.ConcurrencyMean)
@@ -331,7 +331,7 @@ func TestMergedByForce(t *testing.T) {
 func TestExplainMerged(t *testing.T) {
 	path := together(t, false, piece(t, modelOf(t, "closed").run(200, 1), "a", 0), piece(t, modelOf(t, "closed").run(200, 2), "b", 100))
 	for _, d := range Definitions() {
-		name := strings.NewReplacer("{n}", "16", "*", "timeout").Replace(d.Name)
+		name := filled(d)
 		if e, err := ExplainFile(path, name, Options{}); err != nil || e.Value == nil && e.Word == "" && e.Absent == "" && len(e.How) == 0 {
 			t.Errorf("%s: %v %+v", name, err, e)
 		}
@@ -370,11 +370,11 @@ func TestSecondsOverAGap(t *testing.T) {
 	for _, s := range w.Spans {
 		spans = append(spans, [2]string{fmt.Sprintf("%.3f", s.From), fmt.Sprintf("%.3f", s.To)})
 	}
-	if !reflect.DeepEqual(spans, [][2]string{{"5.000", "9.820"}, {"100.000", "103.000"}}) || w.Requests != 4+4 {
-		t.Errorf("%v, %d requests", spans, w.Requests)
+	if !reflect.DeepEqual(spans, [][2]string{{"5.000", "9.820"}, {"100.000", "103.000"}}) || w.Held() != 4+4 {
+		t.Errorf("%v, %d requests", spans, w.Held())
 	}
 	none := windowOf(t, read(t, path, Options{Windows: []string{"seconds:20..90"}}), "seconds:20..90")
-	if none.From != nil || none.Requests != 0 || none.Why == "" {
+	if none.From != nil || none.Held() != 0 || none.Why == "" {
 		t.Errorf("%+v", none)
 	}
 }

@@ -114,7 +114,7 @@ type Counts struct {
 	NotIssued int64 `json:"not_issued"`
 	// Unrecorded are planned requests of a tape without a footer that have no
 	// line: in flight when it ended, or never sent. Which, nobody knows.
-	Unrecorded  int64            `json:"unrecorded,omitempty"`
+	Unrecorded  int64            `json:"unrecorded"`
 	Preparation int64            `json:"preparation"` // warm-up, prepare, probe and tail requests
 	Warmup      int64            `json:"warmup"`      // of these, of the warm-up
 	Tail        int64            `json:"tail"`        // and of the tail
@@ -177,7 +177,7 @@ type Window struct {
 	FromWall    string              `json:"from_wall,omitempty"` // the same by the client's wall clock, RFC 3339 in UTC, for cutting other systems' graphs
 	ToWall      string              `json:"to_wall,omitempty"`
 	Spans       []Stretch           `json:"spans,omitempty"` // of merged runs one after the other: what the window is the union of
-	Requests    int64               `json:"requests"`        // ok requests in the latency cohort
+	Requests    *int64              `json:"requests"`        // ok requests in the latency cohort; absent, as all below, of a window that does not exist
 	Why         string              `json:"why"`             // how it was chosen, or why it does not exist
 	LeftOut     string              `json:"left_out"`
 	Warnings    []string            `json:"warnings"`
@@ -185,6 +185,14 @@ type Window struct {
 	MetricOrder []string            `json:"-"`
 	System      System              `json:"system"`
 	Facts       WindowFacts         `json:"facts"`
+}
+
+// Held is Requests, 0 of a window that does not exist.
+func (w *Window) Held() int64 {
+	if w.Requests == nil {
+		return 0
+	}
+	return *w.Requests
 }
 
 // Stretch is one of several that a window is the union of; what lies between them is
@@ -203,14 +211,14 @@ type WindowFacts struct {
 	InFlightSD   *float64 `json:"inflight_sd"`
 	ToLastTokenS *float64 `json:"to_last_token_s,omitempty"` // whole: first release to last token
 	CachedRatio  *float64 `json:"cached_ratio"`              // Σ cached ÷ Σ input where both are known
-	CachedN      int64    `json:"cached_n"`                  // observed
-	CachedInferN int64    `json:"cached_inferred_n"`         // inferred zeros
+	CachedN      *int64   `json:"cached_n"`                  // observed
+	CachedInferN *int64   `json:"cached_inferred_n"`         // inferred zeros
 	// Σ asked.cached ÷ Σ input where both are known: what was planned, not observed.
 	NominalCachedRatio *float64 `json:"nominal_cached_ratio,omitempty"`
 	AcceptLength       *float64 `json:"accept_length,omitempty"`   // Σ output tokens ÷ Σ verify steps
-	AcceptLenN         int64    `json:"accept_length_n,omitempty"` // requests where both are known
+	AcceptLenN         *int64   `json:"accept_length_n,omitempty"` // requests where both are known
 	AcceptRate         *float64 `json:"accept_rate,omitempty"`     // Σ accepted ÷ Σ (accepted + rejected) drafts
-	AcceptRateN        int64    `json:"accept_rate_n,omitempty"`
+	AcceptRateN        *int64   `json:"accept_rate_n,omitempty"`
 	GoodShare          *float64 `json:"slo_good_share,omitempty"` // of issued requests of the window
 	GoodPerS           *float64 `json:"slo_good_requests_per_s,omitempty"`
 	GoodTokensPerS     *float64 `json:"slo_good_output_tokens_per_s,omitempty"`
@@ -245,7 +253,7 @@ type System struct {
 	InputTokensPerS    *float64               `json:"input_tokens_per_s"`
 	TotalTokensPerS    *float64               `json:"total_tokens_per_s"`
 	ConcurrencyMean    *float64               `json:"concurrency_mean"`
-	ConcurrencyPeak    int64                  `json:"concurrency_peak"`
+	ConcurrencyPeak    *int64                 `json:"concurrency_peak"`
 	PerDevices         map[string]*float64    `json:"per_devices,omitempty"` // "output_tokens_per_s_per_16_devices"
 	Cost               map[string]*float64    `json:"cost,omitempty"`        // "cost_per_million_output_tokens" …, in the currency of About.Price
 	Energy             map[string]*float64    `json:"energy,omitempty"`      // "joules_per_output_token" …

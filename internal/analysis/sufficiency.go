@@ -52,10 +52,10 @@ const (
 // a phase of it, are what they are.
 func tooFew(w window.Interval, out *Window) string {
 	switch n := out.Facts.ServiceTimes; {
-	case w.Kind == window.KindWhole || window.IsPhase(w.Kind) && out.Requests > 0:
+	case w.Kind == window.KindWhole || window.IsPhase(w.Kind) && out.Held() > 0:
 		return ""
-	case out.Requests < rateRequests:
-		return fmt.Sprintf("the window holds %s (%d wanted for a rate)", plural(out.Requests, "request"), rateRequests)
+	case out.Held() < rateRequests:
+		return fmt.Sprintf("the window holds %s (%d wanted for a rate)", plural(out.Held(), "request"), rateRequests)
 	case n != nil && *n < rateServiceTimes:
 		return fmt.Sprintf("the window is %.2f median E2E long (1 wanted for a rate)", *n)
 	}
@@ -64,7 +64,7 @@ func tooFew(w window.Interval, out *Window) string {
 
 // sufficiency warns of windows too small to confirm a steady state.
 func (r *run) sufficiency(w window.Interval, out *Window, o Options) {
-	if missed := shortfalls(out.Requests, float64(w.Length())/1e9, out.Facts.ServiceTimes, o); len(missed) > 0 {
+	if missed := shortfalls(out.Held(), float64(w.Length())/1e9, out.Facts.ServiceTimes, o); len(missed) > 0 {
 		out.Warnings = append(out.Warnings, "too small to confirm a steady state (convention): "+texts(missed))
 	}
 }
@@ -151,7 +151,6 @@ func (r *run) windowSufficiency(res *Results, o Options) Check {
 		c.Result, c.Why = ResultNone, "no window"
 		return c
 	}
-	c.Value = ref(float64(w.Requests))
 	if w.From == nil {
 		c.Result, c.Why = ResultMiss, w.Why
 		if do := window.ChooseOver(w.Kind, r.reqs, r.groups).Do; do != "" {
@@ -159,8 +158,9 @@ func (r *run) windowSufficiency(res *Results, o Options) Check {
 		}
 		return c
 	}
-	c.Why = fmt.Sprintf("the %s window holds %s in %.1f s%s", w.Kind, plural(w.Requests, "request"), *w.System.DurationS, serviceTimes(w.Facts.ServiceTimes))
-	if missed := shortfalls(w.Requests, *w.System.DurationS, w.Facts.ServiceTimes, o); len(missed) > 0 {
+	c.Value = ref(float64(w.Held()))
+	c.Why = fmt.Sprintf("the %s window holds %s in %.1f s%s", w.Kind, plural(w.Held(), "request"), *w.System.DurationS, serviceTimes(w.Facts.ServiceTimes))
+	if missed := shortfalls(w.Held(), *w.System.DurationS, w.Facts.ServiceTimes, o); len(missed) > 0 {
 		c.Result, c.Value, c.Limit, c.Unit = ResultMiss, ref(missed[0].value), ref(missed[0].limit), missed[0].unit
 		c.Why = fmt.Sprintf("too small to confirm a steady state (convention): the %s window holds %s", w.Kind, texts(missed))
 	}
@@ -186,9 +186,9 @@ func (r *run) windowTrend(res *Results) Check {
 		c.Result, c.Why = ResultNone, "no window that claims to be steady"
 		return c
 	}
-	if w.Requests < 2*stat.TrendPoints {
+	if w.Held() < 2*stat.TrendPoints {
 		c.Result = ResultNone
-		c.Why = fmt.Sprintf("the %s window holds %s: too few to look for a trend (%d wanted)", w.Kind, plural(w.Requests, "request"), 2*stat.TrendPoints)
+		c.Why = fmt.Sprintf("the %s window holds %s: too few to look for a trend (%d wanted)", w.Kind, plural(w.Held(), "request"), 2*stat.TrendPoints)
 		return c
 	}
 	found := r.trended[w.Kind]

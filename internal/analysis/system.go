@@ -98,7 +98,7 @@ func (r *run) system(w window.Interval, out *Window, o Options) {
 	span := float64(w.Length()) / 1e9
 	s.DurationS = &span
 	mean, sd, peak, ok := r.over(w.Each())
-	s.ConcurrencyPeak = peak
+	s.ConcurrencyPeak = &peak
 	if ok {
 		s.ConcurrencyMean, out.Facts.InFlightMean, out.Facts.InFlightSD = &mean, ref(mean), &sd
 	}
@@ -164,7 +164,7 @@ func (r *run) windowFacts(w window.Interval, out *Window, span float64) {
 	if w.Kind == window.KindWhole {
 		f.ToLastTokenS = r.toLastToken(w)
 	}
-	var cached, input int64
+	var cached, input, observed, inferredN int64
 	var drafts metric.Speculation
 	for _, i := range w.Cohort {
 		q := &r.reqs[i]
@@ -174,21 +174,22 @@ func (r *run) windowFacts(w window.Interval, out *Window, span float64) {
 			continue
 		}
 		if inferred {
-			f.CachedInferN++
+			inferredN++
 		} else {
-			f.CachedN++
+			observed++
 		}
 		cached, input = cached+n, input+q.Input
 	}
+	f.CachedN, f.CachedInferN = &observed, &inferredN
 	if input > 0 {
 		f.CachedRatio = ref(float64(cached) / float64(input))
 	}
 	f.NominalCachedRatio = r.nominalCached(w.Cohort)
 	if v, ok := drafts.Length(); ok {
-		f.AcceptLength, f.AcceptLenN = &v, drafts.LengthN
+		f.AcceptLength, f.AcceptLenN = &v, &drafts.LengthN
 	}
 	if v, ok := drafts.Rate(); ok {
-		f.AcceptRate, f.AcceptRateN = &v, drafts.RateN
+		f.AcceptRate, f.AcceptRateN = &v, &drafts.RateN
 	}
 }
 

@@ -22,8 +22,8 @@ func TestSteadyRates(t *testing.T) {
 	w := windowOf(t, s.analyse(t, Options{}), "steady")
 	want(t, "from", w.From, 6, "2.000000")
 	want(t, "to", w.To, 6, "14.000000")
-	if w.Requests != 24 {
-		t.Errorf("%d requests in the cohort, want those of [2, 12]: 24", w.Requests)
+	if w.Held() != 24 {
+		t.Errorf("%d requests in the cohort, want those of [2, 12]: 24", w.Held())
 	}
 	want(t, "output tokens/s", w.System.OutputTokensPerS, 6, "20.000000")
 	want(t, "requests/s", w.System.RequestsPerS, 6, "2.000000")
@@ -71,8 +71,8 @@ func TestCachedRatio(t *testing.T) {
 	s.reqs[3].Tokens.Input = tape.Opt[int64]{}
 	_, w = whole(t, s)
 	want(t, "ratio", w.Facts.CachedRatio, 6, "0.200000")
-	if w.Facts.CachedN != 1 || w.Facts.CachedInferN != 2 || w.Metrics["cached_tokens"].N != 3 {
-		t.Errorf("observed %d, inferred %d", w.Facts.CachedN, w.Facts.CachedInferN)
+	if *w.Facts.CachedN != 1 || *w.Facts.CachedInferN != 2 || w.Metrics["cached_tokens"].N != 3 {
+		t.Errorf("observed %d, inferred %d", *w.Facts.CachedN, *w.Facts.CachedInferN)
 	}
 	// A probe that asked proves it as well.
 	s.reqs[0].Tokens.Cached = tape.Opt[int64]{}

@@ -112,7 +112,7 @@ func (r *run) table(w window.Interval, o Options) Window {
 		return out
 	}
 	from, to := float64(w.From)/1e9, float64(w.To)/1e9
-	out.From, out.To, out.Requests = &from, &to, ref(int64(len(w.Cohort)))
+	out.From, out.To, out.Requests = &from, &to, new(int64(len(w.Cohort)))
 	out.FromWall, out.ToWall = r.wall(w.From), r.wall(w.To)
 	for _, s := range w.Spans {
 		out.Spans = append(out.Spans, Stretch{float64(s.From) / 1e9, float64(s.To) / 1e9, r.wall(s.From), r.wall(s.To)})

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -39,12 +40,13 @@ type script struct {
 	tok    *tape.FileRef
 	warmup tape.Opt[int64] // of the footer
 	notes  []string
+	wall   string // of the anchor; empty: a sane one
 }
 
 func (s *script) header() *tape.Header {
 	return &tape.Header{
 		Type: "header", Schema: tape.Schema, Run: "01TEST", Tool: tape.Tool{Version: "0.1.0"},
-		Anchor: tape.Anchor{Wall: "2026-11-30T04:00:00Z", Clock: "monotonic", ReadStamp: "conn"},
+		Anchor: tape.Anchor{Wall: cmp.Or(s.wall, "2026-11-30T04:00:00Z"), Clock: "monotonic", ReadStamp: "conn"},
 		Spec:   json.RawMessage(s.spec), Plan: tape.PlanRef{SHA256: "aa", Rows: s.plan, Kind: "rows"},
 		Data:   tape.DataRef{Path: "data.jsonl", Rows: 1000, SHA256: "bb"},
 		Host:   tape.Host{OS: "linux", Arch: "amd64", CPUs: 4},

@@ -20,8 +20,8 @@ func TestImpossibleCountsEnterNoNumber(t *testing.T) {
 	res := s.analyse(t, Options{})
 	w := windowOf(t, res, "whole")
 	want(t, "cached ratio", w.Facts.CachedRatio, 3, "0.500")
-	if w.Facts.CachedN != 3 || w.Facts.CachedInferN != 0 {
-		t.Errorf("cached ratio of %d observed + %d inferred, want 3 + 0", w.Facts.CachedN, w.Facts.CachedInferN)
+	if *w.Facts.CachedN != 3 || *w.Facts.CachedInferN != 0 {
+		t.Errorf("cached ratio of %d observed + %d inferred, want 3 + 0", *w.Facts.CachedN, *w.Facts.CachedInferN)
 	}
 	for name, n := range map[string]int64{"cached_tokens": 3, "prefill_uncached_tokens_per_s": 3, "output_tokens": 3, "tpot_ms": 3, "decode_tokens_per_s": 3, "input_tokens": 4, "ttft_ms": 4} {
 		if got := w.Metrics[name]; got.N != n || *got.Min < 0 {
@@ -82,7 +82,7 @@ func TestSpeculation(t *testing.T) {
 	some := tape.Some[int64]
 	s := steadyRun(4) // 20 output tokens each
 	facts := func() WindowFacts { return windowOf(t, s.analyse(t, Options{}), "whole").Facts }
-	if f := facts(); f.AcceptLength != nil || f.AcceptRate != nil || f.AcceptLenN != 0 || f.AcceptRateN != 0 {
+	if f := facts(); f.AcceptLength != nil || f.AcceptRate != nil || f.AcceptLenN != nil || f.AcceptRateN != nil {
 		t.Errorf("%+v where the server says nothing of drafts", f)
 	}
 	s.reqs[0].Tokens.Verify = some(5)
@@ -90,16 +90,16 @@ func TestSpeculation(t *testing.T) {
 	s.reqs[2].Tokens.Verify, s.reqs[2].Tokens.Output = some(1), tape.Opt[int64]{}
 	f := facts()
 	want(t, "acceptance length", f.AcceptLength, 3, "1.600") // 40 ÷ 25; the mean of ratios would be 2.5
-	if f.AcceptLenN != 2 || f.AcceptRate != nil {
-		t.Errorf("length over %d requests, rate %v; want 2 and none", f.AcceptLenN, f.AcceptRate)
+	if *f.AcceptLenN != 2 || f.AcceptRate != nil {
+		t.Errorf("length over %d requests, rate %v; want 2 and none", *f.AcceptLenN, f.AcceptRate)
 	}
 	s.reqs[0].Tokens.Accepted, s.reqs[0].Tokens.Rejected = some(15), some(5)
 	s.reqs[1].Tokens.Accepted, s.reqs[1].Tokens.Rejected = some(0), some(80)
 	s.reqs[3].Tokens.Accepted = some(1000)
 	f = facts()
 	want(t, "acceptance rate", f.AcceptRate, 3, "0.150")
-	if f.AcceptRateN != 2 {
-		t.Errorf("rate over %d requests, want 2", f.AcceptRateN)
+	if *f.AcceptRateN != 2 {
+		t.Errorf("rate over %d requests, want 2", *f.AcceptRateN)
 	}
 	// No step, no draft: nothing to divide by. A count below 0 is not known.
 	for _, q := range s.reqs {

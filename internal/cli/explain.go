@@ -100,7 +100,10 @@ func (a *app) explain(args []string, o analysis.Options, power string, sets []st
 	if o.Power, err = powerOf(path, power); err != nil {
 		return nil, usageError(err.Error())
 	}
-	if e, err = analysis.ExplainFile(path, args[0], o); err != nil {
+	var unknown *analysis.UnknownName
+	if e, err = analysis.ExplainFile(path, args[0], o); errors.As(err, &unknown) {
+		return nil, unknownName(err)
+	} else if err != nil {
 		return nil, tapeError(err)
 	}
 	return e, nil

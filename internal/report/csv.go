@@ -50,6 +50,12 @@ func (r record) float(column string, p *float64) {
 	}
 }
 
+func (r record) whole(column string, n *int64) {
+	if n != nil {
+		r[column] = strconv.FormatInt(*n, 10)
+	}
+}
+
 func (r record) interval(column string, ci [2]*float64) {
 	r.float(column+"_ci95_low", ci[0])
 	r.float(column+"_ci95_high", ci[1])
@@ -161,7 +167,7 @@ func statsWindow(w *analysis.Window, put func(record)) {
 		put(rec)
 	}
 	requests := base("system", "requests")
-	requests["value"] = strconv.FormatInt(w.Requests, 10)
+	requests.whole("value", w.Requests)
 	put(requests)
 	for _, name := range slices.Concat([]string{"duration_s"}, systemRates, []string{"concurrency_mean"}) {
 		source := ""
@@ -171,15 +177,16 @@ func statsWindow(w *analysis.Window, put func(record)) {
 		system(name, source, *systemValue(&w.System, name))
 	}
 	peak := base("system", "concurrency_peak")
-	if w.System.DurationS != nil {
-		peak["value"] = strconv.FormatInt(w.System.ConcurrencyPeak, 10)
-	}
+	peak.whole("value", w.System.ConcurrencyPeak)
 	put(peak)
 	for _, name := range economy([]analysis.Window{*w}) {
 		system(name, "", economyValue(w, name))
 	}
 	f := w.Facts
-	of := map[string]int64{"cached_ratio": f.CachedN + f.CachedInferN, "accept_length": f.AcceptLenN, "accept_rate": f.AcceptRateN}
+	of := map[string]*int64{"accept_length": f.AcceptLenN, "accept_rate": f.AcceptRateN}
+	if f.CachedN != nil && f.CachedInferN != nil {
+		of["cached_ratio"] = new(*f.CachedN + *f.CachedInferN)
+	}
 	for _, x := range []struct {
 		name string
 		v    *float64
@@ -190,9 +197,7 @@ func statsWindow(w *analysis.Window, put func(record)) {
 		{"slo_good_share", f.GoodShare}, {"slo_good_requests_per_s", f.GoodPerS}, {"slo_good_output_tokens_per_s", f.GoodTokensPerS},
 	} {
 		rec := base("fact", x.name)
-		if n, ok := of[x.name]; ok {
-			rec["n"] = strconv.FormatInt(n, 10)
-		}
+		rec.whole("n", of[x.name])
 		rec.float("value", x.v)
 		if g := f.Goodput; g != nil {
 			rec.interval("value", g.CI[strings.TrimPrefix(x.name, "slo_good_")])

@@ -113,6 +113,11 @@ func define(p *page, d analysis.Definition) {
 	}
 	p.hang("", head+" · "+string(d.Kind), bold)
 	explained(p, "is", means(d))
+	if strings.Contains(d.Name, "*") && len(d.Words) > 0 {
+		explained(p, "* is", "one of "+strings.Join(d.Words, ", "))
+	} else if len(d.Words) > 0 {
+		explained(p, "one of", strings.Join(d.Words, ", "))
+	}
 	explained(p, "windows", d.Windows)
 	explained(p, "from", strings.Join(d.Fields, ", "))
 	explained(p, "enters", d.Enters)
@@ -126,8 +131,8 @@ func valueOf(p *page, e *analysis.Explanation) {
 	p.heading("Run " + clean(e.Run))
 	if w := e.Window; w != nil {
 		text := w.Kind
-		if w.From != nil {
-			text += fmt.Sprintf(", %s to %s s, %s ok %s", moment(w.From), moment(w.To), count(w.Requests), plural(w.Requests, "request"))
+		if w.From != nil && w.Requests != nil {
+			text += fmt.Sprintf(", %s to %s s, %s ok %s", moment(w.From), moment(w.To), count(*w.Requests), plural(*w.Requests, "request"))
 			if w.FromWall != "" {
 				text += "; by the wall clock " + w.FromWall + " to " + w.ToWall
 			}

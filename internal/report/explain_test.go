@@ -17,7 +17,7 @@ func explanation() *analysis.Explanation {
 		panic(err)
 	}
 	e.Run = "01TEST"
-	e.Window = &analysis.ExplainedWindow{Kind: "steady", From: p(1.2), To: p(106.7), FromWall: "2026-11-30T04:00:01.200Z", ToWall: "2026-11-30T04:01:46.700Z", Requests: 549, Why: "from the last warm-up release", LeftOut: "52 requests before"}
+	e.Window = &analysis.ExplainedWindow{Kind: "steady", From: p(1.2), To: p(106.7), FromWall: "2026-11-30T04:00:01.200Z", ToWall: "2026-11-30T04:01:46.700Z", Requests: new(int64(549)), Why: "from the last warm-up release", LeftOut: "52 requests before"}
 	e.Value, e.Unit, e.N, e.NEff, e.CI, e.Source = p(503.25), "ms", 549, p(212.4), &limits, "stamps"
 	e.How = []string{"549 requests of the 552 in the window's cohort have it", "between the 543rd and the 544th request: 500 + 0.52 × (506.25 − 500) = 503.25"}
 	e.Warnings = []string{"p999 needs about 4,300 more requests"}

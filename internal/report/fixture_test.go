@@ -43,7 +43,7 @@ func openLoop() *analysis.Results {
 	system := func(d, r float64) analysis.System {
 		return analysis.System{
 			DurationS: &d, RequestsPerS: &r, OutputTokensPerS: p(r * 1024), InputTokensPerS: p(r * 16388), TotalTokensPerS: p(r * 17412),
-			ConcurrencyMean: p(89.2), ConcurrencyPeak: 90, PerDevices: map[string]*float64{"output_tokens_per_s_per_16_devices": p(r * 64)},
+			ConcurrencyMean: p(89.2), ConcurrencyPeak: new(int64(90)), PerDevices: map[string]*float64{"output_tokens_per_s_per_16_devices": p(r * 64)},
 			OutputTokensSource: "usage",
 		}
 	}
@@ -70,12 +70,12 @@ func openLoop() *analysis.Results {
 			SendLagP99MS: p(9100.2), SendLagMaxMS: p(9120.4), Late: 557, ConcurrencyMean: p(84.4), ConcurrencyPeak: 90, NewConnections: 90, ReusedConnections: 550,
 			CPUMean: p(0.31), CPUPeak: p(0.44), SchedP99MS: p(0.048), GCPauseMS: p(1.25), QueuePeak: 3},
 		Windows: []analysis.Window{
-			{Kind: "whole", From: p(0.0001), To: p(140.25), Requests: 638, Why: "first release to last stream end of all measured requests", Metrics: metrics(638), MetricOrder: order,
-				System: system(140.25, 4.56), Facts: analysis.WindowFacts{ServiceTimes: p(11.4), InFlightMean: p(84.4), InFlightSD: p(14.1), ToLastTokenS: p(140.2), CachedRatio: p(0.9012), CachedN: 600, CachedInferN: 38, GoodShare: p(0.97), GoodPerS: p(4.4)}},
-			{Kind: "stable", Requests: 0, Why: "in-flight never reached 90; the maximum was 89", System: analysis.System{ConcurrencyPeak: 0}},
-			{Kind: "steady", From: p(1.2), To: p(106.7), Requests: 549, Why: "from the last ramp or warm-up release + median E2E to the last measured release", LeftOut: "52 requests before, 37 after (within p95 E2E of the end)",
+			{Kind: "whole", From: p(0.0001), To: p(140.25), Requests: new(int64(638)), Why: "first release to last stream end of all measured requests", Metrics: metrics(638), MetricOrder: order,
+				System: system(140.25, 4.56), Facts: analysis.WindowFacts{ServiceTimes: p(11.4), InFlightMean: p(84.4), InFlightSD: p(14.1), ToLastTokenS: p(140.2), CachedRatio: p(0.9012), CachedN: new(int64(600)), CachedInferN: new(int64(38)), GoodShare: p(0.97), GoodPerS: p(4.4)}},
+			{Kind: "stable", Requests: new(int64(0)), Why: "in-flight never reached 90; the maximum was 89", System: analysis.System{}},
+			{Kind: "steady", From: p(1.2), To: p(106.7), Requests: new(int64(549)), Why: "from the last ramp or warm-up release + median E2E to the last measured release", LeftOut: "52 requests before, 37 after (within p95 E2E of the end)",
 				Warnings: []string{"throughput falls by 3.1 % over the window", "p99 needs about 310 more requests"}, Metrics: metrics(549), MetricOrder: order,
-				System: steady, Facts: analysis.WindowFacts{ServiceTimes: p(8.5), InFlightMean: p(89.2), InFlightSD: p(0.9), CachedRatio: p(0.9101), CachedN: 520, CachedInferN: 29}},
+				System: steady, Facts: analysis.WindowFacts{ServiceTimes: p(8.5), InFlightMean: p(89.2), InFlightSD: p(0.9), CachedRatio: p(0.9101), CachedN: new(int64(520)), CachedInferN: new(int64(29))}},
 		},
 		Notes: []string{"4 rows of the dataset were sent more than once; repeats can hit the prefix cache"},
 		About: func() analysis.About { a := about(); a.Devices = 16; return a }(),
@@ -118,9 +118,9 @@ func one() *analysis.Results {
 		Verdict: analysis.Verdict{Fit: true, Line: "fit for use"},
 		Counts:  analysis.Counts{Planned: 1, Issued: 1, OK: 1, Attempts: 1, Finish: map[string]int64{"": 1}},
 		Load:    analysis.Load{Loop: "closed", Requests: 1, Concurrency: 1, ConcurrencyMean: p(1.0), ConcurrencyPeak: 1, NewConnections: 1},
-		Windows: []analysis.Window{{Kind: "whole", From: p(0.0), To: p(0.534), Requests: 1, Why: "first release to last stream end",
+		Windows: []analysis.Window{{Kind: "whole", From: p(0.0), To: p(0.534), Requests: new(int64(1)), Why: "first release to last stream end",
 			Metrics: map[string]*analysis.Summary{"ttft_ms": s(22.5, "ms"), "e2e_ms": s(533.9, "ms"), "tpot_ms": s(16.4968, "ms")},
-			System:  analysis.System{DurationS: p(0.534), RequestsPerS: p(1.8727), OutputTokensPerS: p(59.925), ConcurrencyMean: p(1.0), ConcurrencyPeak: 1}}},
+			System:  analysis.System{DurationS: p(0.534), RequestsPerS: p(1.8727), OutputTokensPerS: p(59.925), ConcurrencyMean: p(1.0), ConcurrencyPeak: new(int64(1))}}},
 	}
 }
 

@@ -31,7 +31,7 @@ var terms, briefs = func() ([]term, map[string]string) {
 
 // speculation are the rows that are shown where a server reports their counts.
 var speculation = []struct {
-	of func(*analysis.Window) (*float64, int64)
+	of func(*analysis.Window) (*float64, *int64)
 	term
 }{
 	{acceptLength, rowTerm("accept_length")},

@@ -39,6 +39,14 @@ func num(f float64) string {
 // count is num for integers.
 func count(n int64) string { return group(strconv.FormatInt(n, 10)) }
 
+// whole is count, or a dash.
+func whole(n *int64) string {
+	if n == nil {
+		return dash
+	}
+	return count(*n)
+}
+
 // group puts a comma between groups of three digits of an integer.
 func group(s string) string {
 	sign := ""

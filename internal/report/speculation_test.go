@@ -11,8 +11,8 @@ func TestSpeculation(t *testing.T) {
 	words := func(full bool, length, rate *float64) string {
 		r := recorded(t, 50)
 		w := &r.Windows[0]
-		w.Facts.AcceptLength, w.Facts.AcceptLenN = length, 41
-		w.Facts.AcceptRate, w.Facts.AcceptRateN = rate, 39
+		w.Facts.AcceptLength, w.Facts.AcceptLenN = length, new(int64(41))
+		w.Facts.AcceptRate, w.Facts.AcceptRateN = rate, new(int64(39))
 		return strings.Join(strings.Fields(text(t, r, consoleOf(Options{Full: full, Width: 100}))), " ")
 	}
 	for _, full := range []bool{false, true} {
@@ -31,7 +31,7 @@ func TestSpeculation(t *testing.T) {
 		t.Error("no n beside the values:\n" + out)
 	}
 	r := recorded(t, 50)
-	r.Windows[0].Facts.AcceptLength, r.Windows[0].Facts.AcceptLenN = p(2.75), 41
+	r.Windows[0].Facts.AcceptLength, r.Windows[0].Facts.AcceptLenN = p(2.75), new(int64(41))
 	if out := text(t, r, StatsCSV); !strings.Contains(out, ",accept_length,,41,,2.75,") {
 		t.Error("stats.csv has no accept_length with its n")
 	}

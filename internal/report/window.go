@@ -54,7 +54,7 @@ func (c *console) systemTable() table {
 		if w.From == nil {
 			return dash
 		}
-		return count(w.Requests)
+		return count(w.Held())
 	})
 	for _, name := range systemRates {
 		add(systemLabel(name), func(w *analysis.Window) string { return cell(*systemValue(&w.System, name)) })
@@ -67,7 +67,7 @@ func (c *console) systemTable() table {
 		if w.System.DurationS == nil {
 			return dash
 		}
-		return count(w.System.ConcurrencyPeak)
+		return whole(w.System.ConcurrencyPeak)
 	})
 	for _, name := range economy(ws) {
 		add(systemLabel(name), func(w *analysis.Window) string { return cell(economyValue(w, name)) })
@@ -94,10 +94,10 @@ func (c *console) systemTable() table {
 			if w.Facts.CachedRatio == nil {
 				return dash
 			}
-			return count(w.Facts.CachedN) + " + " + count(w.Facts.CachedInferN)
+			return whole(w.Facts.CachedN) + " + " + whole(w.Facts.CachedInferN)
 		})
 	}
-	ratio := func(label string, of func(w *analysis.Window) (v *float64, n int64)) {
+	ratio := func(label string, of func(w *analysis.Window) (v *float64, n *int64)) {
 		if !slices.ContainsFunc(ws, func(w analysis.Window) bool { v, _ := of(&w); return v != nil }) {
 			return
 		}
@@ -107,7 +107,7 @@ func (c *console) systemTable() table {
 			if v == nil {
 				return dash
 			}
-			return count(n)
+			return whole(n)
 		})
 	}
 	ratio(verifyLabel, acceptLength)
@@ -168,11 +168,11 @@ const (
 )
 
 // acceptLength and acceptRate are the values of these rows and their n.
-func acceptLength(w *analysis.Window) (*float64, int64) {
+func acceptLength(w *analysis.Window) (*float64, *int64) {
 	return w.Facts.AcceptLength, w.Facts.AcceptLenN
 }
 
-func acceptRate(w *analysis.Window) (*float64, int64) {
+func acceptRate(w *analysis.Window) (*float64, *int64) {
 	return percent(w.Facts.AcceptRate), w.Facts.AcceptRateN
 }
 
@@ -180,7 +180,7 @@ func acceptRate(w *analysis.Window) (*float64, int64) {
 func (c *console) window(w *analysis.Window) {
 	title := "Window " + w.Kind
 	if w.From != nil && w.To != nil {
-		title += fmt.Sprintf(" · %s to %s s · %s ok %s", moment(w.From), moment(w.To), count(w.Requests), plural(w.Requests, "request"))
+		title += fmt.Sprintf(" · %s to %s s · %s ok %s", moment(w.From), moment(w.To), count(w.Held()), plural(w.Held(), "request"))
 	} else {
 		title += " · does not exist in this run"
 	}

@@ -69,7 +69,10 @@ func conditionHint(e *catalog.SyntaxError) string {
 		}
 		parts = append(parts, "one of: "+strings.Join(known, ", "))
 	}
-	return strings.Join(parts, " ")
+	if e.Hint != "" && best == "" {
+		return strings.Join(parts, " ") + "; " + e.Hint
+	}
+	return strings.TrimSpace(strings.Join(parts, " ") + " " + e.Hint)
 }
 
 // CheckCondition is what is wrong with one condition that a flag gives; nil when

@@ -52,7 +52,7 @@ func Ask(name string) (Condition, error) {
 				return Condition{}, p.unknown(i+1, rest[i+1:], Stats, "statistic")
 			}
 		}
-		return Condition{}, p.unknown(0, rest, slices.Concat(WindowKinds, Names()), "name of a value")
+		return Condition{}, p.unknown(0, rest, slices.Concat(WindowKinds, spelled(Names())), "name of a value")
 	}
 	return Condition{}, p.unknown(len(name)-len(rest), rest, Names(KindMetric, KindSystem, KindFact), "value of a window")
 }

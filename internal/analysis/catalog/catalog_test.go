@@ -37,7 +37,7 @@ func TestIs(t *testing.T) {
 	for name, want := range map[string]bool{
 		"requests_per_s_per_16_devices": true, "requests_per_s_per_8_prefill_devices": true, "requests_per_s_per_0_devices": false,
 		"requests_per_s_per_08_devices": false, "requests_per_s_per__devices": false, "requests_per_s_per_+8_devices": false,
-		"counts.finish.length": true, "counts.finish.": false, "counts.finish": false, "counts.by_status.429": true,
+		"counts.finish.length": true, "counts.finish.": false, "counts.finish": false, "counts.by_status.429": true, "counts.by_status.4xx": false, "counts.by_status.*": true, "counts.by_class.timeout": true, "counts.by_class.time_out": false, "requests_per_s_per_{n}_devices": true,
 	} {
 		if _, ok := Find(name); ok != want {
 			t.Errorf("Find(%q) = %v", name, ok)
@@ -62,6 +62,8 @@ func TestParse(t *testing.T) {
 		"checks.repeats == pass":                        {Name: "checks.repeats", Kind: KindCheck, Op: "==", Word: "pass"},
 		"checks.client_bound.value < 0.5":               {Name: "checks.client_bound", Kind: KindCheck, Stat: "value", Op: "<", Number: num(0.5)},
 		"tokens.cached == 92160":                        {Name: "tokens.cached", Kind: KindRequest, Op: "==", Number: num(92160)},
+		`finish == "max_new_tokens"`:                    {Name: "finish", Kind: KindRequest, Op: "==", Word: "max_new_tokens"},
+		"http_status < 1000":                            {Name: "http_status", Kind: KindRequest, Op: "<", Number: num(1000)},
 		"finish == length":                              {Name: "finish", Kind: KindRequest, Op: "==", Word: "length"},
 		"tokens.output == asked.output":                 {Name: "tokens.output", Kind: KindRequest, Op: "==", Other: "asked.output"},
 		"seconds:10..60.ttft_ms.p95 < 1":                {Name: "ttft_ms", Kind: KindMetric, Window: "seconds:10..60", Stat: "p95", Op: "<", Number: num(1)},
@@ -124,6 +126,21 @@ func TestParseBad(t *testing.T) {
 		{"finish == two words", 10, `"two words" is not a word`, ""},
 		{"tokens.output == asked.outptu", 17, `"asked.outptu" is no number and no value of a request`, "asked.output"},
 		{"tokens.output == finish", 17, "finish is a word and tokens.output a number", ""},
+		{"counts.by_class.* == 0", 0, "counts.by_class.* stands for several counts", ""},
+		{"counts.by_class.time_out == 0", 0, `"counts.by_class.time_out" is no value of counts`, "counts.by_class.timeout"},
+		{"counts.by_class.ok == 0", 0, `"counts.by_class.ok" is no value of counts`, ""},
+		{"counts.by_status.4xx == 0", 0, `"counts.by_status.4xx" is no value of counts`, ""},
+		{"counts.by_status.* == 0", 0, "counts.by_status.* stands for several counts", ""},
+		{"counts.by_status.042 == 0", 0, `"counts.by_status.042" is no value of counts`, ""},
+		{"counts.flags.* == 0", 0, "counts.flags.* stands for several counts", ""},
+		{"counts.flags.bufered == 0", 0, `"counts.flags.bufered" is no value of counts`, "counts.flags.buffered"},
+		{"counts.finish.lenght == 0", 0, `"counts.finish.lenght" is no value of counts`, "counts.finish.length"},
+		{"outcome != oky", 11, `"oky" is no value of outcome`, "ok"},
+		{"finish != lenght", 10, `"lenght" is no value of finish`, "length"},
+		{`outcome != "oky"`, 11, `"oky" is no value of outcome`, "ok"},
+		{"load.loop != half-open", 13, `"half-open" is no value of load.loop`, "partly open"},
+		{"http_status != 2000", 15, "2000 is no status", ""},
+		{"steady.requests_per_s_per_{n}_devices > 1", 7, "requests_per_s_per_{n}_devices stands for several rows", ""},
 		{"  é.x < 1", 2, `"é.x" is no window, section or value of a request`, ""},
 	} {
 		_, err := Parse(c.text)

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -140,8 +141,13 @@ func (p *parser) name(c *Condition) error {
 	switch first {
 	case "counts", "load", "verdict":
 		e, ok := Find(w, KindCount, KindLoad, KindVerdict)
-		if !ok {
-			return p.unknown(at, w, under(first, KindCount, KindLoad, KindVerdict), "value of "+first)
+		switch {
+		case !ok && strings.HasPrefix(w, "counts.by_status."):
+			return p.bad(at, len(w), "a status is three digits, such as counts.by_status.429; counts.by_class.http_status counts them all", "%q is no value of counts", w)
+		case !ok:
+			return p.unknown(at, w, spelled(under(first, KindCount, KindLoad, KindVerdict)), "value of "+first)
+		case pattern(w):
+			return p.bad(at, len(w), "name one of them, such as "+spelled([]string{w})[0]+"; counts.failed counts every class", "%s stands for several counts", w)
 		}
 		c.Name, c.Kind = w, e.Kind
 		return nil
@@ -193,6 +199,9 @@ func (p *parser) ofWindow(c *Condition, at int, rest string) error {
 		return nil
 	}
 	if e, ok := Find(rest, KindSystem, KindFact); ok {
+		if pattern(rest) {
+			return p.bad(at, len(rest), "write the number of devices for {n}, as in "+strings.Replace(rest, "{n}", "16", 1), "%s stands for several rows", rest)
+		}
 		c.Name, c.Kind = rest, e.Kind
 		return nil
 	}
@@ -261,6 +270,12 @@ func (p *parser) value(c *Condition) error {
 		c.Bool = &v
 	case word && e.Kind == KindCheck && !slices.Contains(checkResults, w):
 		return p.unknown(at, w, checkResults, "result of a check")
+	case word && (quoted || oneWord(w)) && e.Words != nil && !slices.Contains(e.Words, w) && !(quoted && e.Name == "finish"):
+		err := p.unknown(at, w, e.Words, "value of "+e.Name)
+		if e.Name == "finish" {
+			err.Hint = fmt.Sprintf("a reason of the server's own stands in quotes: %s %s %q", c.Name, c.Op, w)
+		}
+		return err
 	case word && (quoted || oneWord(w)):
 		c.Word = w
 	case word:
@@ -282,6 +297,9 @@ func oneWord(w string) bool { return !strings.ContainsAny(w, " \t\r\n<>=!'\"") }
 // another value of it.
 func (p *parser) number(c *Condition, at int, w string) error {
 	if v, ok := number(w); ok {
+		if c.Name == "http_status" && (c.Op == "==" || c.Op == "!=") && !(v >= 100 && v <= 999 && v == math.Trunc(v)) {
+			return p.bad(at, len(w), "three digits, such as 429", "%s is no status", w)
+		}
 		c.Number = &v
 		return nil
 	}

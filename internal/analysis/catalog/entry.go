@@ -30,7 +30,7 @@ const (
 
 // Entry is the one place of a definition.
 type Entry struct {
-	// Name as in results.json; {n} stands for a number, * for any last part.
+	// Name as in results.json; {n} stands for a number, * for one of Words.
 	Name  string `json:"name"`
 	Kind  Kind   `json:"kind"`
 	Title string `json:"title,omitempty"` // in tables for people, where it has one
@@ -48,6 +48,10 @@ type Entry struct {
 	Better string `json:"better,omitempty"` // Lower, Higher, or "" where neither is
 	// Severity of a check: fail or note.
 	Severity string `json:"severity,omitempty"`
+	// Words are what the value, or the * of the name, can be; nil: anything.
+	Words []string `json:"words,omitempty"`
+	// Status: a status code stands for the * of the name, three digits.
+	Status bool `json:"-"`
 	// Word is set where the value is a word and not a number; Bool where it is true
 	// or false.
 	Word bool `json:"-"`
@@ -95,15 +99,19 @@ func Names(kinds ...Kind) []string {
 	return names
 }
 
-// Is reports whether name is the entry's, a number standing for {n} and any word
-// for a * at the end.
+// Is reports whether name is the entry's: as it stands in the list, or with a number
+// for {n} and one of Words for a * at the end.
 func (e Entry) Is(name string) bool {
+	if e.Name == name {
+		return true
+	}
 	if head, ok := strings.CutSuffix(e.Name, "*"); ok {
-		return len(name) > len(head) && strings.HasPrefix(name, head)
+		rest, ok := strings.CutPrefix(name, head)
+		return ok && e.stands(rest)
 	}
 	head, tail, ok := strings.Cut(e.Name, "{n}")
 	if !ok {
-		return e.Name == name
+		return false
 	}
 	rest, ok1 := strings.CutPrefix(name, head)
 	n, ok2 := strings.CutSuffix(rest, tail)

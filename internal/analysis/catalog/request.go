@@ -86,8 +86,8 @@ var requestFacts = []Entry{
 	{Name: "asked.cached", Kind: KindRequest, Unit: "tokens", Definition: "input tokens that the server's prefix cache was expected to have", Fields: []string{"asked.cached"}, Enters: everyOK, Absent: "nothing was expected of the cache"},
 	{Name: "itl_mean_ms", Kind: KindRequest, Unit: "ms", Better: Lower, Definition: "mean gap of one request, as itl_ms", Fields: []string{"events.dt", "events.kind"}, Enters: everyOK, Absent: "fewer than 2 token events"},
 	{Name: "itl_max_ms", Kind: KindRequest, Unit: "ms", Better: Lower, Definition: "largest gap of one request, as itl_ms", Fields: []string{"events.dt", "events.kind"}, Enters: everyOK, Absent: "fewer than 2 token events"},
-	{Name: "finish", Kind: KindRequest, Word: true, Definition: "why the answer ended: length, stop, tool_calls …", Fields: []string{"finish"}, Enters: everyOK, Absent: "the server gave no reason"},
-	{Name: "outcome", Kind: KindRequest, Word: true, Definition: "outcome class: ok, timeout, http_status …", Fields: []string{"outcome"}, EveryOutcome: true, Enters: everyIssued},
+	{Name: "finish", Kind: KindRequest, Word: true, Words: finishes, Definition: "why the answer ended: length, stop, tool_calls …", Fields: []string{"finish"}, Enters: everyOK, Absent: "the server gave no reason"},
+	{Name: "outcome", Kind: KindRequest, Word: true, Words: outcomes, Definition: "outcome class: ok, timeout, http_status …", Fields: []string{"outcome"}, EveryOutcome: true, Enters: everyIssued},
 	{Name: "http_status", Kind: KindRequest, Definition: "status of the response", Fields: []string{"http.status"}, EveryOutcome: true, Enters: everyIssued, Absent: "no response came"},
 	{Name: "attempts", Kind: KindRequest, Definition: "times that the request was sent", Fields: []string{"attempts"}, EveryOutcome: true, Enters: everyIssued},
 }

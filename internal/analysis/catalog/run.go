@@ -16,10 +16,10 @@ var counts = []Entry{
 	{Name: "counts.preparation", Kind: KindCount, Unit: "requests", Definition: "warm-up, prepare, probe and tail requests, in no other count"},
 	{Name: "counts.warmup", Kind: KindCount, Unit: "requests", Definition: "of these, warm-up requests"},
 	{Name: "counts.tail", Kind: KindCount, Unit: "requests", Definition: "of these, requests that only kept the load up while the measured ones drained"},
-	{Name: "counts.by_class.*", Kind: KindCount, Unit: "requests", Better: Lower, Definition: "failed requests of one outcome class", Fields: []string{"outcome"}, Enters: measured},
-	{Name: "counts.by_status.*", Kind: KindCount, Unit: "requests", Better: Lower, Definition: "requests of class http_status with one status code", Fields: []string{"outcome", "http.status"}, Enters: measured},
-	{Name: "counts.finish.*", Kind: KindCount, Unit: "requests", Definition: "ok requests with one finish reason; none where there was none", Fields: []string{"finish"}, Enters: "ok " + measured},
-	{Name: "counts.flags.*", Kind: KindCount, Unit: "requests", Definition: "ok requests with one flag", Fields: []string{"flags"}, Enters: "ok " + measured},
+	{Name: "counts.by_class.*", Kind: KindCount, Words: failures, Unit: "requests", Better: Lower, Definition: "failed requests of one outcome class", Fields: []string{"outcome"}, Enters: measured},
+	{Name: "counts.by_status.*", Kind: KindCount, Status: true, Unit: "requests", Better: Lower, Definition: "requests of class http_status with one status code", Fields: []string{"outcome", "http.status"}, Enters: measured},
+	{Name: "counts.finish.*", Kind: KindCount, Words: append([]string{"none"}, finishes...), Unit: "requests", Definition: "ok requests with one finish reason; none where there was none", Fields: []string{"finish"}, Enters: "ok " + measured},
+	{Name: "counts.flags.*", Kind: KindCount, Words: flags, Unit: "requests", Definition: "ok requests with one flag", Fields: []string{"flags"}, Enters: "ok " + measured},
 	{Name: "counts.attempts", Kind: KindCount, Unit: "attempts", Better: Lower, Definition: "sends, those of failed attempts included", Fields: []string{"attempts"}, Enters: measured},
 	{Name: "counts.retried", Kind: KindCount, Unit: "requests", Better: Lower, Definition: "requests that were sent more than once", Fields: []string{"attempts"}, Enters: measured},
 	{Name: "counts.retry_wait_s", Kind: KindCount, Unit: "s", Better: Lower, Definition: "time that requests waited for further attempts, in all", Fields: []string{"attempt_log"}, Enters: measured},
@@ -29,7 +29,7 @@ var counts = []Entry{
 
 // loadFacts say what was offered and what happened.
 var loadFacts = []Entry{
-	{Name: "load.loop", Kind: KindLoad, Word: true, Definition: "closed: the next request goes out when one ends; open: when it is due; partly open: sessions are due, their turns follow answers"},
+	{Name: "load.loop", Kind: KindLoad, Word: true, Words: loops, Definition: "closed: the next request goes out when one ends; open: when it is due; partly open: sessions are due, their turns follow answers"},
 	{Name: "load.requests", Kind: KindLoad, Unit: "requests", Definition: "N, planned requests"},
 	{Name: "load.concurrency", Kind: KindLoad, Unit: "requests", Definition: "C, cap on requests in flight; 0: none"},
 	{Name: "load.rate_asked_per_s", Kind: KindLoad, Unit: "/s", Definition: "r, the offered rate", Absent: "no single rate was asked for"},

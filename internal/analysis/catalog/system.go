@@ -19,7 +19,7 @@ var systemRows = []Entry{
 		Windows: byEvents, Fields: []string{"tokens.input", "tokens.output"}, Enters: "as its two parts", Absent: "either part is"},
 	{Name: "concurrency_mean", Kind: KindSystem, Unit: "requests", Definition: "time integral of requests in flight ÷ duration",
 		Windows: "stable: Σ(end − start) ÷ duration of its requests, at most C; others: over (from, to], of every request that was released", Fields: []string{"t_released", "t_end"}, Enters: "every request that was released, of any outcome and phase"},
-	{Name: "concurrency_peak", Kind: KindSystem, Unit: "requests", Definition: "most requests in flight at once", Fields: []string{"t_released", "t_end"}, Enters: "every request that was released"},
+	{Name: "concurrency_peak", Kind: KindSystem, Unit: "requests", Definition: "most requests in flight at once", Fields: []string{"t_released", "t_end"}, Enters: "every request that was released", Absent: "the window does not exist"},
 }
 
 const (
@@ -60,7 +60,7 @@ var deviceRows = []Entry{
 var windowFacts = []Entry{
 	{Name: "from_s", Kind: KindFact, Unit: "s", Definition: "beginning of the window, from t = 0", Absent: "the window does not exist"},
 	{Name: "to_s", Kind: KindFact, Unit: "s", Definition: "end of the window, from t = 0", Absent: "the window does not exist"},
-	{Name: "requests", Kind: KindFact, Unit: "requests", Definition: "ok requests in the latency cohort"},
+	{Name: "requests", Kind: KindFact, Unit: "requests", Definition: "ok requests in the latency cohort", Absent: "the window does not exist"},
 	{Name: "median_service_times", Kind: KindFact, Definition: "duration ÷ median E2E: how many generations of requests the window holds", Better: Higher, Absent: "no E2E"},
 	{Name: "inflight_mean", Kind: KindFact, Unit: "requests", Definition: "mean number of requests in flight over the window"},
 	{Name: "inflight_sd", Kind: KindFact, Unit: "requests", Definition: "its standard deviation over time", Better: Lower},
@@ -73,10 +73,10 @@ var windowFacts = []Entry{
 	{Name: "cached_inferred_n", Kind: KindFact, Unit: "requests", Definition: "requests of cached_ratio whose count is an inferred 0"},
 	{Name: "accept_length", Kind: KindFact, Title: "verify step", Unit: "tokens", Better: Higher, Definition: "Σ output tokens ÷ Σ verify steps over the n requests that have both",
 		Fields: []string{"tokens.output", "tokens.verify"}, Enters: okCohort, Absent: "the server reports no verify steps"},
-	{Name: "accept_length_n", Kind: KindFact, Unit: "requests", Definition: "requests of accept_length"},
+	{Name: "accept_length_n", Kind: KindFact, Unit: "requests", Definition: "requests of accept_length", Absent: "the server reports no verify steps"},
 	{Name: "accept_rate", Kind: KindFact, Title: "drafts", Unit: "share", Better: Higher, Definition: "Σ accepted ÷ Σ (accepted + rejected) draft tokens, likewise",
 		Fields: []string{"tokens.accepted", "tokens.rejected"}, Enters: okCohort, Absent: "the server does not report both counts"},
-	{Name: "accept_rate_n", Kind: KindFact, Unit: "requests", Definition: "requests of accept_rate"},
+	{Name: "accept_rate_n", Kind: KindFact, Unit: "requests", Definition: "requests of accept_rate", Absent: "the server does not report both counts"},
 	{Name: "slo_good_share", Kind: KindFact, Unit: "share", Better: Higher, Definition: "requests that ended well within every limit of report.slo ÷ issued requests of the window; an absent value breaks no limit",
 		Enters: "issued requests of the measured phase, failures included; not those abandoned on purpose", Absent: "no report.slo"},
 	{Name: "slo_good_requests_per_s", Kind: KindFact, Unit: "requests/s", Better: Higher, Definition: "good requests that ended in the window ÷ duration", Absent: "no report.slo"},

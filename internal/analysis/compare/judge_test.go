@@ -22,7 +22,7 @@ var at5 = time.Date(2026, 11, 30, 5, 0, 0, 0, time.UTC)
 func made(name string, n int, ttft, tpot, rate float64) *run {
 	sum := func(v float64) *analysis.Summary { return &analysis.Summary{N: 500, P50: ref(v), Mean: ref(v * 1.1)} }
 	to := 50.0
-	w := analysis.Window{Kind: "steady", From: ref(0.0), To: &to, Requests: 500,
+	w := analysis.Window{Kind: "steady", From: ref(0.0), To: &to, Requests: new(int64(500)),
 		Metrics: map[string]*analysis.Summary{"ttft_ms": sum(ttft), "tpot_ms": sum(tpot), "e2e_ms": sum(ttft + 100*tpot)}}
 	w.System.OutputTokensPerS = &rate
 	r := &run{

@@ -189,7 +189,10 @@ func (d *Description) intervals(a sample, s Sections) {
 		}
 		at, _ := Quantile(sorted, p)
 		f := a.influence(func(x float64) float64 { return one(x <= at) })
-		sp, _ := f.section(s)
+		sp, ok := f.section(s)
+		if !ok { // of values that no arithmetic bears, such as times of absurd size
+			continue
+		}
 		lo, hi := ranks(n, p, sp, f.g*f.design(p)*float64(n)/float64(units))
 		first, _ := slices.BinarySearch(sorted, at)
 		past := first + sort.Search(n-first, func(k int) bool { return sorted[first+k] > at })
