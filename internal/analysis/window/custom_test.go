@@ -41,7 +41,7 @@ func TestCustom(t *testing.T) {
 		{kind: "seconds:4..60", from: 4, to: 9.5, cohort: []int{6, 7, 8}, leftOut: "4 released outside, 1 not ok, 1 of other phases", byEvents: true, told: "clipped to 4–9.5 s, where the run ended: as asked"},
 		{kind: "seconds:4..9.5", from: 4, to: 9.5, cohort: []int{6, 7, 8}, leftOut: "4 released outside, 1 not ok, 1 of other phases", byEvents: true, told: "as asked"},
 		{kind: "rows:7..99", from: 7, to: 9.5, cohort: []int{7, 8}, leftOut: "6 of other rows, 1 of other phases", byEvents: true, told: "2 of 93 asked rows exist as measured requests: as asked"},
-		{kind: "seconds:..1e3", from: 0, to: 9.5, told: "clipped to 0–9.5 s", cohort: []int{1, 2, 3, 4, 6, 7, 8}, leftOut: "1 not ok, 1 of other phases", byEvents: true},
+		{kind: "seconds:..1000", from: 0, to: 9.5, told: "clipped to 0–9.5 s", cohort: []int{1, 2, 3, 4, 6, 7, 8}, leftOut: "1 not ok, 1 of other phases", byEvents: true},
 		{kind: "seconds:9.2..9.4", from: 9.2, to: 9.4, leftOut: "8 released outside, 1 of other phases", byEvents: true},
 		{kind: "seconds:9.5..20", from: -1, why: "the run ended before 9.500 s"},
 		{kind: "rows:2..6", from: 2, to: 7.5, cohort: []int{2, 3, 4, 6}, leftOut: "3 of other rows, 1 not ok, 1 of other phases", byEvents: true},
