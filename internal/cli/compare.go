@@ -47,7 +47,7 @@ is worse; better, same and undecided are 0.`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	cmd.Flags().StringSliceVar(&o.On, "on", nil, "metrics that decide; default "+strings.Join(compare.DefaultOn, ","))
-	cmd.Flags().StringSliceVar(&tolerances, "tolerance", nil, "change that does not matter, such as 3%, or METRIC=5% of one metric; may be repeated (default 2%)")
+	cmd.Flags().StringSliceVar(&tolerances, "tolerance", nil, "change that does not matter, such as 3%, or METRIC=5% of one metric; may be repeated (default 2%; 10% with one run a side)")
 	cmd.Flags().StringVar(&o.Window, "window", "", window.Usage+"; default: steady where every run has it, else whole")
 	cmd.Flags().BoolVar(&o.FitOnly, "fit-only", false, "leave runs out that are not fit for use")
 	cmd.Flags().StringVar(&format, "format", "console", "console, json, markdown")

@@ -28,6 +28,11 @@ type Options struct {
 // anything, and rarely survives another day.
 const DefaultTolerance = 0.02
 
+// LoneTolerance is the default of one run a side, 10 %: nothing is known there of how
+// runs of one server differ among themselves, and on a real machine they do by
+// several percent.
+const LoneTolerance = 0.1
+
 // Alpha is the chance that any metric that decides is called different where none
 // is.
 const Alpha = 0.05
@@ -281,13 +286,16 @@ func (c *comparison) observed(m string) bool {
 	return false
 }
 
-// tolerance of a metric.
-func (c *comparison) tolerance(m string) float64 {
+// tolerance of a metric; lone: of one run a side.
+func (c *comparison) tolerance(m string, lone bool) float64 {
 	if t, ok := c.o.PerMetric[m]; ok {
 		return t
 	}
 	if c.o.Tolerance != nil {
 		return *c.o.Tolerance
+	}
+	if lone && m != failedKey {
+		return LoneTolerance
 	}
 	return DefaultTolerance
 }

@@ -40,7 +40,7 @@ func ofT(method string, shift, se, df float64) effect {
 // nothing can be paired.
 func (c *comparison) measure(n name, a, b *side, rows *pairedRows) Metric {
 	def := n.entry()
-	m := Metric{Name: n.text, Unit: def.Unit, Good: def.Better, Decides: slices.Contains(c.out.On, n.text), Tolerance: c.tolerance(n.text), Method: ByNone}
+	m := Metric{Name: n.text, Unit: def.Unit, Good: def.Better, Decides: slices.Contains(c.out.On, n.text), Tolerance: c.tolerance(n.text, len(a.runs)+len(b.runs) == 2), Method: ByNone}
 	va, ciA := c.collect(n, a)
 	vb, ciB := c.collect(n, b)
 	var e effect
