@@ -118,6 +118,8 @@ func (r *run) requestFault(i int) (kind, detail string) {
 		}
 	}
 	switch imported := r.header.Import != nil; {
+	case f.noPart:
+		return "a part that the header does not name", "of the runs that were merged"
 	case q.Due != metric.Absent && q.Released != metric.Absent && q.Due > q.Released:
 		return "sent before it was due", fmt.Sprintf("t_due %d ns is after t_released %d ns", q.Due, q.Released)
 	case q.OK && f.status/100 != 2 && (f.status != 0 || !imported && r.parts() == nil):

@@ -30,6 +30,7 @@ func TestTapeConsistent(t *testing.T) {
 		"no status":        {first(func(q *tape.Request) { q.HTTP.Status = 0 }), "without a status 2xx"},
 		"half a status":    {first(func(q *tape.Request) { q.HTTP.Status = 20 }), "without a status 2xx"},
 		"odd status":       {first(func(q *tape.Request) { q.Outcome, q.HTTP.Status = tape.OutcomeStatus, 4040 }), "a status that HTTP does not have (request 0: 4040)"},
+		"no such part":     {first(func(q *tape.Request) { q.Part = tape.Some[int64](99) }), "a part that the header does not name (request 0"},
 		"attempts":         {first(func(q *tape.Request) { q.Attempts = 1 << 62 }), "an absurd number of attempts"},
 		"rows":             {func(s *script) { s.plan = -3 }, "plan.rows is -3"},
 		"many rows":        {func(s *script) { s.plan = 1 << 62 }, "plan.rows is 4611686018427387904"},

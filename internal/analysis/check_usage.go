@@ -17,6 +17,7 @@ func (r *run) usageContradicted() Check {
 	type example struct {
 		metric.Contradiction
 		seq, n int64
+		last   *metric.Request // the request counted last: several counts of one are one request
 	}
 	var kinds []*example // in the order in which they are met
 	var counted, off int64
@@ -37,11 +38,13 @@ func (r *run) usageContradicted() Check {
 		for _, f := range found {
 			for _, k := range kinds {
 				if k.Kind == f.Kind {
-					k.n++
+					if k.last != q {
+						k.n, k.last = k.n+1, q
+					}
 					continue next
 				}
 			}
-			kinds = append(kinds, &example{f, q.Seq, 1})
+			kinds = append(kinds, &example{f, q.Seq, 1, q})
 		}
 	})
 	if counted == 0 {

@@ -101,6 +101,7 @@ type fact struct {
 	content                uint64 // stands for the dataset row's bytes
 	connID                 int64
 	remote                 string // address that it went to
+	noPart                 bool   // of a part that the header does not name; taken for the first
 }
 
 // collect makes one pass over the tape. Token events stay in memory up to a
@@ -190,6 +191,9 @@ func (r *run) add(q *tape.Request, in interner) {
 	}
 	if f.expected < 0 || f.expected > tape.MaxTokens {
 		f.expected = metric.Absent
+	}
+	if p := q.Part.Or(0); p != 0 && (p < 0 || p >= int64(len(r.parts()))) {
+		f.noPart, m.Part = true, 0
 	}
 	for i := range q.AttemptLog {
 		f.waited += float64(q.AttemptLog[i].Wait)

@@ -33,7 +33,7 @@ type Part struct {
 
 // parts are those of a merged tape, nil of any other.
 func (r *run) parts() []tape.Part {
-	if r.header.Merged == nil {
+	if r.header == nil || r.header.Merged == nil {
 		return nil
 	}
 	return r.header.Merged.Parts
