@@ -21,13 +21,12 @@ const (
 	// batchRounds make a batch in a closed loop, beyond the least number of batches.
 	batchRounds = 14
 	// idleStarts is how many requests of an open loop find nothing else in flight: each
-	// begins anew, so that what came before has no say in what follows.
-	idleStarts = 150
+	// begins anew, so that what came before has no say in what follows. So many,
+	// because of two loads with as many the one with fewer slots has the longer queue,
+	// and because near the border runs with more of them are those of less load.
+	idleStarts = 900
 	// batchIdle of them make a batch, beyond the least number.
 	batchIdle = 100
-	// idleStartsTTFT is the same for the mean TTFT, which rests on the few bursts that
-	// a queue came from.
-	idleStartsTTFT = 800
 	// Without idle starts, requests must show that they do not move one another: TTFT
 	// and TPOT correlate with the number in flight at the release by at most apart, and
 	// there are openFactor · G⁴ of them, G the inefficiency of the most correlated of
@@ -41,12 +40,10 @@ const (
 	closedRateRounds = 33
 )
 
-// sections are those of a window; idle is what idleStarts counts, 0 where the
-// intervals do not rest on it.
+// sections are those of a window.
 type sections struct {
 	stat.Sections
 	closed bool
-	idle   float64
 }
 
 // sections says which intervals a window can have; nil: none, and why.
@@ -90,20 +87,14 @@ func batches(n float64) int {
 	return int(min(max(n, stat.BatchesLeast), stat.BatchesMost))
 }
 
-// ofQueue are the metrics whose mean is that of a queue in the main.
-var ofQueue = []string{"ttft_ms", "ttft_from_due_ms", "ttfo_ms", "slot_wait_ms"}
-
 // of are the sections of one metric.
 func (s *sections) of(key string) *stat.Sections {
 	if s == nil {
 		return nil
 	}
 	of := s.Sections
-	switch {
-	case key == itlKey && s.Lives > 0 && s.Lives < closedGapRounds:
+	if key == itlKey && s.closed && s.Lives < closedGapRounds {
 		of.Batches, of.Times = 0, closedGapRounds/s.Lives
-	case s.idle > 0 && slices.Contains(ofQueue, key):
-		of.MeanTimes = idleStartsTTFT / s.idle
 	}
 	return &of
 }
@@ -118,7 +109,7 @@ func (r *run) openSections(w window.Interval) *sections {
 	}
 	idle *= lengthShare(w)
 	if idle >= idleStarts {
-		return &sections{Sections: stat.Sections{Batches: batches(idle / batchIdle)}, idle: idle}
+		return &sections{Sections: stat.Sections{Batches: batches(idle / batchIdle)}}
 	}
 	s := new(sections)
 	if idle > 0 {

@@ -160,10 +160,10 @@ func (d *Description) intervals(a sample, s Sections) {
 	d.NEff = value(d.effective(centre), true)
 	units := len(centre.z)
 	sp, ok := centre.section(s)
-	if ok && s.MeanTimes <= 1 {
+	if ok {
 		d.MeanCI = centre.mean(*d.Mean, sp)
 	} else {
-		d.MeanMore = s.moreOfMean(units)
+		d.MeanMore = s.more(units)
 	}
 	equal := a.equal()
 	var sorted []float64

@@ -25,8 +25,6 @@ type Sections struct {
 	// Times is about how many times as many units the least number of batches takes; 1
 	// or less where there is no telling.
 	Times float64
-	// MeanTimes, above 1, is the same for the mean alone, which then has no interval.
-	MeanTimes float64
 	// Lives is the length of the window in service times where one request is known to
 	// move others for about as long; what lies beyond a quantile then comes in clusters
 	// of that length, and one is expected. 0: not known, not judged.
@@ -63,11 +61,6 @@ func (s Sections) more(n int) int64 {
 		need = max(need, float64(float64(n)*s.Times))
 	}
 	return int64(max(1, math.Ceil(need-float64(n))))
-}
-
-// moreOfMean is more for the mean.
-func (s Sections) moreOfMean(n int) int64 {
-	return max(s.more(n), int64(math.Ceil(float64(n)*(s.MeanTimes-1))))
 }
 
 // section cuts the series into batches and takes the standard error from how their

@@ -36,7 +36,6 @@ func TestWithoutInterval(t *testing.T) {
 		"few units":            {100, Sections{Batches: 5}, 500, 50, 50},
 		"rounds beyond":        {1500, Sections{Batches: 10, Lives: 50}, 990, 0, 1500},
 		"rounds enough at P90": {1500, Sections{Batches: 10, Lives: 50}, 900, 0, 0},
-		"mean alone":           {400, Sections{Batches: 5, MeanTimes: 2}, 500, 400, 0},
 	} {
 		d := Describe(draw(c.n), &c.s)
 		ci, more, tied := at(d, c.q)
