@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"tokentape/internal/importer/aisbench/pyconf"
 )
 
 const suffix = "_details.jsonl"
@@ -139,7 +141,7 @@ func lookUp(o Options, path string, src *source, data string) (settings, error) 
 
 // readJSON reads a file that need not be there.
 func readJSON(path string, v any) error {
-	b, err := os.ReadFile(path)
+	b, err := pyconf.ReadFile(path)
 	if err != nil {
 		return nil // none, or path's parent is a file: nothing to look up
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"os"
+
+	"tokentape/internal/importer/aisbench/pyconf"
 )
 
 // rollback is what the journal beside a database says of a transaction that never
@@ -22,7 +24,7 @@ const journalMagic = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
 // openRollback reads the journal of the database at path; nil when there is none, or
 // one of a transaction that ended or wrote nothing yet.
 func openRollback(path string) (*rollback, error) {
-	f, err := os.Open(path + "-journal")
+	f, err := pyconf.Open(path + "-journal")
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

@@ -9,12 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
+	"tokentape/internal/importer/aisbench/pyconf"
 	"tokentape/internal/secret"
 	"tokentape/tape"
 )
@@ -126,7 +126,7 @@ func readDetails(src *source, dataset string) (*result, error) {
 
 func (r *result) readFile(file int, sum io.Writer, index map[string]int, seen map[[2]int64]spot, dataset string) error {
 	path := r.files[file]
-	f, err := os.Open(path)
+	f, err := pyconf.Open(path)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"tokentape/internal/importer/aisbench/pyconf"
 )
 
 // database reads one table of an SQLite 3 file, by row id and nothing else: no
@@ -36,7 +38,7 @@ func (d *database) Close() error {
 // openDatabase opens the file at path and finds the table by name. Errors say what
 // is wrong with the file.
 func openDatabase(path, table string) (*database, io.Closer, error) {
-	f, err := os.Open(path)
+	f, err := pyconf.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}

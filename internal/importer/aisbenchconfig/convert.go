@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"tokentape/internal/importer/aisbench/pyconf"
 	"tokentape/internal/spec"
@@ -190,7 +191,7 @@ func (c *converter) jobs(res *Result, models, datasets []*pyconf.Dict, sum summa
 func fileName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-', r == '.', r > 0x7f:
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-', r == '.', r > 0x7f && unicode.IsPrint(r):
 			return r
 		}
 		return '-'

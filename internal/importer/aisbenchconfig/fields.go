@@ -3,6 +3,7 @@ package aisbenchconfig
 import (
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -152,16 +153,26 @@ func (r *record) number(name string) (float64, pyconf.Field, bool) {
 	if !ok {
 		return 0, f, false
 	}
+	finite := func(n float64) (float64, pyconf.Field, bool) {
+		if math.IsNaN(n) || math.IsInf(n, 0) {
+			r.c.refuse(f.At, "write a number", "%s is %v; a finite number is needed", name, n)
+			return 0, f, false
+		}
+		return n, f, true
+	}
 	switch v := f.Value.(type) {
 	case int64:
 		return float64(v), f, true
 	case float64:
-		return v, f, true
+		return finite(v)
 	case string:
 		if v == "" {
 			return 0, f, false
 		}
 		if n, err := strconv.ParseFloat(strings.TrimSpace(v), 64); err == nil {
+			if _, _, ok := finite(n); !ok {
+				return 0, f, false
+			}
 			r.c.warn(f.At, name, "is a text, which AISBench refuses; read as the number in it")
 			return n, f, true
 		}

@@ -12,6 +12,9 @@ import (
 // leastRate is the rate below which AISBench does not pace.
 const leastRate = 0.001
 
+// mostRate is the greatest rate that a spec takes, requests a second.
+const mostRate = 1e6
+
 // load writes when and how much.
 func (j *job) load(m *model, rows *rowsOf) {
 	if len(j.c.refused) > 0 {
@@ -156,7 +159,7 @@ func (j *job) traffic(m *model) traffic {
 	case !okFrom || !okTo:
 		c.warn(t.sf.At, "ramp_up_strategy", "has no ramp_up_start_rps and ramp_up_end_rps, on which AISBench ends with an error; the ramp is left out")
 		t.shape = ""
-	case t.from < 0 || t.to < leastRate:
+	case t.from < 0 || t.to < leastRate || max(t.from, t.to) > mostRate:
 		c.refuse(at(t.tf, m.traffic), "0 or more requests/s at the start, 0.001 or more at the end", "the ramp goes from %v to %v requests/s", t.from, t.to)
 	}
 	r.rest("has no meaning in traffic_cfg, there and here")

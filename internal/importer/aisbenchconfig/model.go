@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tokentape/internal/importer/aisbench/pyconf"
+	"tokentape/internal/secret"
 )
 
 // class is what a model class of AISBench speaks.
@@ -128,6 +129,9 @@ func (j *job) model(d *pyconf.Dict) *model {
 	m.rate, m.rateField, _ = r.number("request_rate")
 	if m.rate < 0 {
 		c.refuse(m.rateField.At, "0: as fast as batch_size allows", "request_rate is %v", m.rate)
+	}
+	if m.rate > mostRate {
+		c.refuse(m.rateField.At, "0: as fast as batch_size allows", "request_rate is %v, above %.0f requests/s", m.rate, mostRate)
 	}
 	m.timestamps, m.timesField, _ = r.truth("use_timestamp")
 	if _, present := d.Get("use_timestamp"); present && !m.timestamps {
@@ -301,19 +305,7 @@ func (j *job) key(r *record, m *model) {
 		c.refuse(f.At, "write a text", "api_key is %s; a text is needed", kindOf(f.Value))
 		return
 	}
-	name := ""
-	if len(f.Env) == 1 && f.Alone {
-		name = f.Env[0]
-	}
-	set := value != ""
-	for _, read := range c.config.Reads {
-		if name == "" && value != "" && read.Set && read.Value == value {
-			name = read.Name // by way of a variable
-		}
-		if read.Name == name {
-			set = read.Set
-		}
-	}
+	name, set := j.source(f, value)
 	switch {
 	case name == "" && value == "":
 		r.none(f)
@@ -321,7 +313,11 @@ func (j *job) key(r *record, m *model) {
 	case name == "":
 		name = j.variable("AISBENCH_API_KEY")
 		j.hold(name, value)
-		c.warn(f.At, "api_key", "stands there in clear text, and AISBench writes it into its outputs; it is not written down here: export %s=…", name)
+		if len(f.Env) > 0 {
+			c.warn(f.At, "api_key", "is made of $%s and more; the whole is not written down here: export %s=…", strings.Join(f.Env, ", $"), name)
+		} else {
+			c.warn(f.At, "api_key", "stands there in clear text, and AISBench writes it into its outputs; it is not written down here: export %s=…", name)
+		}
 		j.sheet.set("target.api_key", raw("${"+name+"}"), c.from(f))
 	case !set && value == "":
 		j.sheet.set("target.api_key", raw("${"+name+":-}"), c.from(f))
@@ -336,6 +332,69 @@ func (j *job) key(r *record, m *model) {
 	if m.class.api != "openai-chat" && m.class.api != "openai-completions" {
 		c.warn(f.At, "api_key", "is not sent by AISBench's class for this API; here it is, as Authorization: Bearer")
 	}
+}
+
+// source is the environment variable that a secret came from, "" when it stands in the
+// config, and whether it was set.
+func (j *job) source(f pyconf.Field, value string) (name string, set bool) {
+	if len(f.Env) == 1 && f.Alone {
+		name = f.Env[0]
+	}
+	set = value != ""
+	for _, read := range j.c.config.Reads {
+		if name == "" && value != "" && read.Set && read.Value == value {
+			name = read.Name // by way of a variable
+		}
+		if read.Name == name {
+			set = read.Set
+		}
+	}
+	return name, set
+}
+
+// hidden is a value of the body with its secrets as references to the environment;
+// what stands in the config is held for a run in this very process.
+// within: it stands below a credential's name.
+func (j *job) hidden(f pyconf.Field, path string, within bool) pyconf.Value {
+	c := j.c
+	within = within || secret.Name(f.Name)
+	if value, isText := f.Value.(string); isText && within && value != "" {
+		name, set := j.source(f, value)
+		if name == "" || !set {
+			if name == "" {
+				name = j.bodyVariable(path[strings.LastIndexByte(path, '.')+1:])
+			}
+			j.hold(name, value)
+			c.warn(f.At, path, "looks like a secret and is not written down: export %s=…", name)
+		}
+		return raw(`"${` + j.variable(name) + `}"`)
+	}
+	switch v := f.Value.(type) {
+	case *pyconf.Dict:
+		out := &pyconf.Dict{At: v.At}
+		for _, g := range v.Fields {
+			g.Value = j.hidden(g, path+"."+g.Name, within)
+			out.Fields = append(out.Fields, g)
+		}
+		return out
+	case []pyconf.Value:
+		var out []pyconf.Value
+		for i, e := range v {
+			out = append(out, j.hidden(pyconf.Field{Value: e, At: f.At, Env: f.Env}, fmt.Sprintf("%s[%d]", path, i), within))
+		}
+		return out
+	}
+	return f.Value
+}
+
+// bodyVariable is a new name for a secret of the body.
+func (j *job) bodyVariable(field string) string {
+	base := "AISBENCH_BODY_" + strings.ToUpper(strings.Map(letters, field))
+	name := base
+	for n := 2; slices.Contains(j.vars, name); n++ {
+		name = fmt.Sprintf("%s_%d", base, n)
+	}
+	return name
 }
 
 // tokenizer is the folder of the model's tokenizer.
@@ -430,11 +489,8 @@ func (j *job) generation(r *record, m *model) *pyconf.Dict {
 			r.none(g)
 		case g.Name == "lora_data_map_file":
 			c.warn(g.At, "generation_kwargs.lora_data_map_file", "has no meaning here: name the adapter of each row in a column, and workload.dataset.extra: [model]; all requests go to the base model")
-		case credential(g.Name):
-			name := j.variable("AISBENCH_BODY_" + strings.ToUpper(strings.Map(letters, g.Name)))
-			c.warn(g.At, "generation_kwargs."+g.Name, "looks like a secret and is not written down: export %s=…", name)
-			out.Fields = append(out.Fields, pyconf.Field{Name: g.Name, Value: raw("${" + name + "}"), At: g.At})
 		default:
+			g.Value = j.hidden(g, "generation_kwargs."+g.Name, false)
 			out.Fields = append(out.Fields, g)
 		}
 	}
@@ -446,16 +502,6 @@ func letters(r rune) rune {
 		return r
 	}
 	return '_'
-}
-
-func credential(name string) bool {
-	lower := strings.ToLower(name)
-	for _, word := range []string{"api_key", "apikey", "secret", "password", "authorization", "access_token"} {
-		if strings.Contains(lower, word) {
-			return true
-		}
-	}
-	return false
 }
 
 // mindie writes MindIE's own API as a custom one: the whole text so far comes in

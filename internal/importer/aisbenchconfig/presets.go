@@ -2,9 +2,11 @@ package aisbenchconfig
 
 import (
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
 	"strings"
+
+	"tokentape/internal/importer/aisbench/pyconf"
 )
 
 // packagePrefix begins the names of AISBench's own configs.
@@ -19,8 +21,9 @@ func (o Options) packaged(module string) (string, []byte, bool) {
 	}
 	if o.ConfigDir != "" {
 		path := filepath.Join(o.ConfigDir, filepath.FromSlash(strings.ReplaceAll(name, ".", "/"))+".py")
-		if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() && st.Size() <= 10<<20 {
-			if b, err := os.ReadFile(path); err == nil {
+		if f, err := pyconf.Open(path); err == nil {
+			defer f.Close()
+			if b, err := io.ReadAll(io.LimitReader(f, 10<<20)); err == nil { // pyconf says when it is too large
 				return path, b, true
 			}
 		}

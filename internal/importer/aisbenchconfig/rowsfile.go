@@ -29,7 +29,7 @@ const maxRow = 64 << 20
 
 // eachRow calls see with the fields of every row of a JSONL or CSV file.
 func eachRow(path string, see func(line int, fields map[string]json.RawMessage) error) error {
-	f, err := os.Open(path)
+	f, err := pyconf.Open(path)
 	if err != nil {
 		var pe *fs.PathError
 		if errors.As(err, &pe) {
@@ -140,7 +140,7 @@ func (j *job) meta(r *record, rows *rowsOf, data string, f pyconf.Field) {
 		path = found
 	}
 	place := pyconf.Pos{File: path, Line: 1, Col: 1}
-	b, err := os.ReadFile(path)
+	b, err := pyconf.ReadFile(path)
 	if err != nil {
 		c.refuse(cmpAt(mf.At, f.At), "put it there, or remove it", "cannot read the meta file %s: %v", path, errors.Unwrap(err))
 		return

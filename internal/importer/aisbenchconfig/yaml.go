@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"tokentape/internal/importer/aisbench/pyconf"
 )
@@ -62,7 +63,7 @@ var inside = map[string][]string{
 func (s *sheet) text(head []string) []byte {
 	var b strings.Builder
 	for _, h := range head {
-		fmt.Fprintf(&b, "# %s\n", h)
+		fmt.Fprintf(&b, "# %s\n", comment(h))
 	}
 	for _, section := range order {
 		for _, k := range s.root.kids {
@@ -76,13 +77,13 @@ func (s *sheet) text(head []string) []byte {
 
 func (k *knot) write(b *strings.Builder, indent string) {
 	name := k.name
-	if !bare.MatchString(name) {
-		name = flow(name)
+	if !bare.MatchString(name) || oddKey.MatchString(name) {
+		name = quoted(name)
 	}
 	if len(k.kids) == 0 {
 		fmt.Fprintf(b, "%s%s: %s", indent, name, k.value)
 		if k.note != "" {
-			fmt.Fprintf(b, "  # %s", k.note)
+			fmt.Fprintf(b, "  # %s", comment(k.note))
 		}
 		b.WriteByte('\n')
 		return
@@ -96,8 +97,20 @@ func (k *knot) write(b *strings.Builder, indent string) {
 var (
 	bare    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 	notBare = regexp.MustCompile(`(?i)^(true|false|null|yes|no|on|off|y|n|nan|inf)$`)
+	oddKey  = regexp.MustCompile(`(?i)^(true|false|null|yes|no|off)$`)
 	plain   = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./-]*$`)
 )
+
+// comment is a text of the config for a comment: on one line, since YAML would read
+// the next one.
+func comment(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\ufeff' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
 
 // flow is a value on one line.
 func flow(v any) string {
@@ -153,8 +166,13 @@ func quoted(s string) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	_ = e.Encode(strings.ReplaceAll(s, "${", "$${")) // a text always encodes
-	return strings.TrimSuffix(b.String(), "\n")
+	return breaks.ReplaceAllStringFunc(strings.TrimSuffix(b.String(), "\n"), func(s string) string {
+		return fmt.Sprintf(`\u%04x`, []rune(s)[0])
+	})
 }
+
+// breaks are what JSON lets stand and YAML does not, or takes for the end of a line.
+var breaks = regexp.MustCompile(`[\x{7f}-\x{9f}\x{feff}]`)
 
 // ordered are the fields below k, those that inside names first.
 func (k *knot) ordered() []*knot {

@@ -94,6 +94,7 @@ type state struct {
 	bounds  []map[string]Pos // by place.file: where top-level names are assigned
 	active  []string         // paths of the files that are being read
 	used    int              // of budget
+	read    int              // of maxBytes
 	steps   uint64
 }
 
@@ -128,16 +129,41 @@ func (s *state) charge(n int) error {
 	return nil
 }
 
+var errIrregular = errors.New("not a regular file")
+
+// Open opens a regular file for reading. Folders, pipes and devices are errors and are
+// not opened: a pipe would wait for somebody to write, a device need not end.
+func Open(path string) (*os.File, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.Unwrap(err)}
+	}
+	if !st.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errIrregular}
+	}
+	return os.Open(path)
+}
+
+// ReadFile reads a regular file whole.
+func ReadFile(path string) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
 // file reads and evaluates a file.
 func (s *state) file(path string, from Pos) (*module, *Error) {
-	f, err := os.Open(path)
+	f, err := Open(path)
+	if errors.Is(err, errIrregular) {
+		return nil, &Error{from, "cannot read " + path + ": " + reason(err), "name a config, NAME.py"}
+	}
 	if err != nil {
 		return nil, &Error{from, "cannot read " + path + ": " + reason(err), ""}
 	}
 	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return nil, &Error{from, "cannot read " + path + ": not a regular file", "name a config, NAME.py"}
-	}
 	src, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	if err != nil {
 		return nil, &Error{from, "cannot read " + path + ": " + reason(err), ""}
@@ -158,8 +184,8 @@ func (s *state) source(path string, src []byte) (*module, *Error) {
 		return nil, &Error{at, fmt.Sprintf(format, args...), hint}
 	}
 	switch {
-	case len(src) > maxBytes:
-		return fail(Pos{File: path}, "a config this large holds data: put that into a dataset file", "larger than %d MB", maxBytes>>20)
+	case len(src) > maxBytes-s.read:
+		return fail(Pos{File: path}, "a config this large holds data: put that into a dataset file", "larger than %d KiB, with the files it includes", maxBytes>>10)
 	case slices.Contains(s.active, path):
 		return fail(Pos{File: path}, "", "the file includes itself: %s", strings.Join(append(s.active, path), " → "))
 	case len(s.files) >= maxFiles:
@@ -172,6 +198,7 @@ func (s *state) source(path string, src []byte) (*module, *Error) {
 	if !utf8.ValidString(text) {
 		return fail(Pos{path, badLine(text), 1}, "save the file as UTF-8", "the file is not UTF-8")
 	}
+	s.read += len(src)
 	s.active = append(s.active, path)
 	defer func() { s.active = s.active[:len(s.active)-1] }()
 

@@ -347,12 +347,12 @@ func TestLarge(t *testing.T) {
 		t.Errorf("%d values of %d", len(got), n)
 	}
 	src += strings.Repeat("#", maxBytes+1-len(src))
-	if _, err := Source("big.py", []byte(src), options()); err == nil || !strings.Contains(err.Error(), "larger than 10 MB") {
+	if _, err := Source("big.py", []byte(src), options()); err == nil || !strings.Contains(err.Error(), "larger than 512 KiB") {
 		t.Error(err)
 	}
 }
 
-// large is a config of nearly 10 MB, a list of n dicts with a text of so many
+// large is a config of nearly maxBytes, a list of n dicts with a text of so many
 // characters each.
 func large(chars int) (src string, n int) {
 	var b strings.Builder
@@ -365,7 +365,7 @@ func large(chars int) (src string, n int) {
 	return b.String(), n
 }
 
-// BenchmarkLarge reads 10 MB of small dicts, the worst that a config can be.
+// BenchmarkLarge reads maxBytes of small dicts, the worst that a config can be.
 func BenchmarkLarge(b *testing.B) {
 	src, n := large(30)
 	b.SetBytes(int64(len(src)))

@@ -42,10 +42,10 @@ func (e *Error) Error() string {
 
 // Limits of what is read at all; a config beyond them is data, not a config.
 const (
-	maxBytes  = 10 << 20 // of one file
-	maxDepth  = 100      // brackets, or blocks, within each other
-	maxChain  = 1000     // operators in one expression without a comma
-	maxBranch = 500      // elif branches in a row
+	maxBytes  = 512 << 10 // of all files together: syntax trees take up to 400 times that
+	maxDepth  = 100       // brackets, or blocks, within each other
+	maxChain  = 1000      // operators in one expression without a comma
+	maxBranch = 500       // elif branches in a row
 )
 
 type tokenKind uint8
