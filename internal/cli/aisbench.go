@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tokentape/internal/exporter/aisbench"
+	"tokentape/tape"
 )
 
 // aisbenchOptions are AISBench's flags in its performance mode.
@@ -23,6 +24,8 @@ type aisbenchOptions struct {
 	pressureTime     int64
 	dryRun           bool
 	warmupsSaid      bool // --num-warmups was given
+	cap              int64
+	stream           tape.Opt[bool]
 }
 
 // latest is what --reuse means without a value.
@@ -63,6 +66,9 @@ the report. docs/howto/aisbench.md says more.`,
 	fs.BoolVar(&o.pressure, "pressure", false, "as many clients as batch_size, one after the other, each going on for --pressure-time")
 	fs.Int64Var(&o.pressureTime, "pressure-time", 15, "seconds of --pressure, from its start")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "show what the config asks for; nothing is sent or written")
+	fs.SetNormalizeFunc(capName)
+	fs.Int64Var(&o.cap, "cap", 0, "perf_viz of AISBench's own results: requests in flight at most, its batch_size (also --max-concurrency); default: as the run, case.json or CONFIG.py say")
+	stream := fs.Bool("stream", true, "perf_viz of AISBench's own results: answers were streams; default: as the run, case.json or CONFIG.py say")
 	for name, what := range aisbenchIdle {
 		if name == "max-num-workers" || name == "max-workers-per-gpu" {
 			fs.Int64(name, 1, what)
@@ -78,6 +84,12 @@ the report. docs/howto/aisbench.md says more.`,
 			return cmd.Help()
 		}
 		o.warmupsSaid = fs.Changed("num-warmups")
+		if fs.Changed("stream") {
+			o.stream = tape.Some(*stream)
+		}
+		if fs.Changed("cap") && o.cap < 1 {
+			return usageError(fmt.Sprintf("--max-concurrency %d: 1 or more", o.cap))
+		}
 		if err := o.check(fs.Args(), fs.Changed("num-prompts")); err != nil {
 			return err
 		}
@@ -87,7 +99,7 @@ the report. docs/howto/aisbench.md says more.`,
 			}
 		}
 		if o.mode == "perf_viz" {
-			return a.aisbenchViz(o)
+			return a.aisbenchViz(strings.Join(fs.Args(), ""), o)
 		}
 		return a.aisbenchPerf(cmd.Context(), strings.Join(fs.Args(), ""), o)
 	}
@@ -144,6 +156,8 @@ func (o *aisbenchOptions) check(args []string, prompts bool) error {
 	}
 	named := len(o.models) + len(o.datasets)
 	switch {
+	case o.mode == "perf" && (o.cap > 0 || o.stream.OK):
+		return usageError("--max-concurrency and --stream are for --mode perf_viz", "of a load they are batch_size and stream of the config's model")
 	case prompts && o.prompts < 1, o.warmups < 0:
 		return usageError("--num-prompts is 1 or more, --num-warmups 0 or more")
 	case o.pressureTime < 1 || o.pressureTime > 86400:

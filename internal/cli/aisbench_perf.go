@@ -17,6 +17,7 @@ import (
 
 	"tokentape/internal/clock"
 	"tokentape/internal/exporter/aisbench"
+	"tokentape/internal/importer/aisbench/pyconf"
 	"tokentape/internal/importer/aisbenchconfig"
 	"tokentape/internal/workload"
 )
@@ -56,7 +57,7 @@ func (a *app) aisbenchPerf(ctx context.Context, config string, o aisbenchOptions
 	}
 	if o.dryRun {
 		for _, j := range res.Jobs {
-			fmt.Fprintf(a.stdout, "# %s/%s\n%s", j.Model, j.Dataset, j.YAML)
+			fmt.Fprintf(a.stdout, "# %s/%s\n%s", aisbench.Name(j.Model), aisbench.Name(j.Dataset), j.YAML)
 		}
 		fmt.Fprintf(a.stderr, "dry run: %s, nothing was sent or written\n", several(len(res.Jobs), "load"))
 		return nil
@@ -77,6 +78,11 @@ func (a *app) aisbenchPerf(ctx context.Context, config string, o aisbenchOptions
 		all.add(a, err)
 		if slices.Contains(all.codes, exitInterrupted) {
 			break
+		}
+	}
+	if _, err := layoutsIn(dir); err != nil { // nothing was sent, and all in it is of this very run
+		if err := os.RemoveAll(dir); err == nil {
+			fmt.Fprintf(a.stderr, "nothing was sent: %s is removed; the specs that it held: tokentape import aisbench CONFIG.py -o FOLDER/\n", dir)
 		}
 	}
 	return all.err()
@@ -229,6 +235,10 @@ func composeConfig(o aisbenchOptions) (path string, done func(), err error) {
 		list   *regexp.Regexp
 	}{{"models", o.models, modelsName}, {"datasets", o.datasets, dataSetName}} {
 		fmt.Fprintf(&lists, "%s = [", kind.folder)
+		if len(kind.names) == 0 { // of perf_viz
+			lists.WriteString("]\n")
+			continue
+		}
 		for _, name := range kind.names {
 			module, text, err := findConfig(o.configDir, kind.folder, name)
 			if err != nil {
@@ -278,7 +288,7 @@ func findConfig(dir, folder, name string) (module, text string, err error) {
 	case len(found) > 1:
 		return "", "", usageError(fmt.Sprintf("--%s %s: several files of that name: %s", folder, name, strings.Join(found, ", ")))
 	}
-	b, err := os.ReadFile(found[0])
+	b, err := pyconf.ReadFile(found[0])
 	if err != nil {
 		return "", "", usageError(err.Error())
 	}

@@ -1,25 +1,33 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"tokentape/internal/analysis/as"
 	"tokentape/internal/exporter/aisbench"
 	importer "tokentape/internal/importer/aisbench"
+	"tokentape/internal/importer/aisbenchconfig"
 	"tokentape/tape"
 )
 
 // aisbenchViz recomputes the tables of a work folder: of our runs from their tapes,
 // of AISBench's own from its details. All requests and the stable stage go into
 // files of their own, and the tables that were there stay.
-func (a *app) aisbenchViz(o aisbenchOptions) error {
-	dir, err := reused(o)
+func (a *app) aisbenchViz(config string, o aisbenchOptions) error {
+	dir, err := a.reused(o)
 	if err != nil {
 		return err
+	}
+	from := importer.Options{Cap: o.cap, Stream: o.stream, Writer: toolFacts(), Beside: []string{dir, o.workDir}, NamedAs: config}
+	named := func() error { return nil } // only where something is AISBench's own
+	if config != "" || len(o.models) > 0 && o.configDir != "" {
+		named = sync.OnceValue(func() error { return a.namedConfig(config, o, &from) })
 	}
 	fmt.Fprintf(a.stdout, "Current exp folder: %s\n", dir)
 	layouts, err := layoutsIn(dir)
@@ -35,13 +43,33 @@ func (a *app) aisbenchViz(o aisbenchOptions) error {
 	}
 	var all endings
 	for _, l := range layouts {
-		all.add(a, a.recompute(l, o))
+		all.add(a, a.recompute(l, o, &from, named))
 	}
 	return all.err()
 }
 
+// namedConfig evaluates the config of the command line, for what a run does not tell.
+func (a *app) namedConfig(config string, o aisbenchOptions, to *importer.Options) error {
+	if config == "" {
+		o.datasets = nil
+		composed, done, err := composeConfig(o)
+		if err != nil {
+			return err
+		}
+		defer done()
+		config, to.NamedAs = composed, "--models"
+	}
+	c, err := aisbenchconfig.Evaluate(config, aisbenchconfig.Options{Env: a.env, ConfigDir: o.configDir})
+	if err != nil { // of which nothing may be needed
+		fmt.Fprintf(a.stderr, "warning: the config is not used: %v\n", err)
+		return nil
+	}
+	to.Named = c
+	return nil
+}
+
 // reused is the folder that --reuse means.
-func reused(o aisbenchOptions) (string, error) {
+func (a *app) reused(o aisbenchOptions) (string, error) {
 	if o.reuse != latest {
 		dir := filepath.Join(o.workDir, o.reuse)
 		if !isDir(dir) {
@@ -53,16 +81,27 @@ func reused(o aisbenchOptions) (string, error) {
 	if err != nil {
 		return "", usageError(err.Error(), "is --work-dir that of the run?")
 	}
-	name := ""
-	for _, e := range entries { // by name, as AISBench does
-		if e.IsDir() && timeFolder.MatchString(e.Name()) {
-			name = e.Name()
+	newest := ""
+	for _, e := range slices.Backward(entries) { // by name, as AISBench does
+		dir := filepath.Join(o.workDir, e.Name())
+		if !isDir(dir) || !timeFolder.MatchString(e.Name()) {
+			continue
 		}
+		if newest == "" {
+			newest = dir
+		}
+		if _, err := layoutsIn(dir); err != nil {
+			continue
+		}
+		if dir != newest {
+			fmt.Fprintf(a.stderr, "--reuse: %s holds no run, so this is an earlier one\n", newest)
+		}
+		return dir, nil
 	}
-	if name == "" {
+	if newest == "" {
 		return "", usageError("--reuse: no folder of a run in " + o.workDir)
 	}
-	return filepath.Join(o.workDir, name), nil
+	return newest, nil // of which it is said why it cannot be shown
 }
 
 // layoutsIn are the runs in a work folder: those with a tape of ours, and those with
@@ -107,9 +146,17 @@ func globless(path string) string {
 }
 
 // recompute makes the tables of one run anew.
-func (a *app) recompute(l *aisbench.Layout, o aisbenchOptions) error {
+func (a *app) recompute(l *aisbench.Layout, o aisbenchOptions, from *importer.Options, named func() error) error {
 	path, err := findTape(runOfLayout(l))
-	if err != nil { // AISBench's own
+	own := err == nil
+	details := filepath.Join(l.Dir, "performances", l.Model, l.Dataset+detailsSuffix)
+	if own && (from.Cap > 0 || from.Stream.OK) {
+		fmt.Fprintf(a.stderr, "%s/%s: --max-concurrency and --stream have no effect: the tape says both\n", l.Model, l.Dataset)
+	}
+	if !own { // AISBench's
+		if err := named(); err != nil {
+			return err
+		}
 		f, err := os.CreateTemp("", "tokentape-*.jsonl.zst")
 		if err != nil {
 			return usageError(err.Error())
@@ -117,7 +164,7 @@ func (a *app) recompute(l *aisbench.Layout, o aisbenchOptions) error {
 		defer os.Remove(f.Name())
 		defer f.Close()
 		w := tape.NewBulkWriter(f)
-		s, err := importer.Write(w, filepath.Join(l.Dir, "performances", l.Model, l.Dataset+detailsSuffix), importer.Options{Writer: toolFacts()})
+		s, err := importer.Write(w, details, *from)
 		if err == nil {
 			err = w.Close()
 		}
@@ -130,6 +177,14 @@ func (a *app) recompute(l *aisbench.Layout, o aisbenchOptions) error {
 	run, err := a.loadRun(path)
 	if err != nil {
 		return err
+	}
+	if own && !fileExists(details) { // the process was killed before it wrote the layout
+		l.Stage = o.stage(nil)
+		var unfit *exitError
+		if err := writeLayout(l, run, path); errors.As(err, &unfit) && unfit.code != exitNothing { // that there is no table is said below
+			return err
+		}
+		fmt.Fprintf(a.stderr, "%s/%s: written now, from what the tape has\n", l.Model, l.Dataset)
 	}
 	t, err := as.Make("aisbench", run)
 	if err != nil {

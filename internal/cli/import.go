@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -44,12 +46,7 @@ AISBench printed, to the last digit.`,
 		Args: cobra.ExactArgs(1),
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "the tape to write, which must not exist yet (needed)")
-	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "max-concurrency" {
-			name = "cap"
-		}
-		return pflag.NormalizedName(name)
-	})
+	cmd.Flags().SetNormalizeFunc(capName)
 	cmd.Flags().Int64Var(&o.Cap, "cap", 0, "requests in flight at most, AISBench's batch_size; default: case.json in DIR, AISBench's own table, or its config")
 	cmd.Flags().StringVar(&o.Dataset, "dataset", "", "of what a killed run left in tmp/: the lines of this dataset's abbr")
 	cmd.Flags().BoolVar(&stream, "stream", true, "answers were streams; default: case.json in DIR, AISBench's config, or true")
@@ -65,7 +62,7 @@ AISBench printed, to the last digit.`,
 		}
 		o.Writer = toolFacts()
 		var s *aisbench.Summary
-		err := writeNew(out, func(f *os.File) (err error) {
+		err := writeTape(out, func(f *os.File) (err error) {
 			w := tape.NewBulkWriter(f)
 			if s, err = aisbench.Write(w, args[0], o); err != nil {
 				return err
@@ -79,6 +76,29 @@ AISBench printed, to the last digit.`,
 		return nil
 	}
 	return cmd
+}
+
+// capName: both names of the cap are one.
+func capName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	if name == "max-concurrency" {
+		name = "cap"
+	}
+	return pflag.NormalizedName(name)
+}
+
+// writeTape is writeNew in a folder that need not be there yet; one that was made for
+// nothing is removed.
+func writeTape(out string, fill func(*os.File) error) error {
+	dir := filepath.Dir(out)
+	made := !fileExists(dir)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("the folder %s cannot be made: %w", dir, errors.Unwrap(err))
+	}
+	err := writeNew(out, fill)
+	if err != nil && made {
+		os.Remove(dir) // which it is not where something else is in it
+	}
+	return err
 }
 
 // toolFacts are this program's, as tapes name who wrote them.
@@ -99,6 +119,9 @@ func (a *app) imported(out string, s *aisbench.Summary) {
 	}
 	if s.Torn > 0 {
 		say("  %d lines were cut off in the middle, and left out", s.Torn)
+	}
+	if s.StreamFrom != "" {
+		say("  that they were %s is what %s says, since the run itself does not", kind, s.StreamFrom)
 	}
 	if s.StreamSupposed {
 		say("  that they were streams is supposed; if not: --stream=false")

@@ -53,7 +53,7 @@ What that tool did not record is not observed; the tape's header says what.`,
 			return usageError("-o FILE is missing: the tape to write", "for example -o "+tapeName(true))
 		}
 		var s *importer.Summary
-		err := writeNew(out, func(f *os.File) (err error) {
+		err := writeTape(out, func(f *os.File) (err error) {
 			w := tape.NewBulkWriter(f)
 			if s, err = r.write(w, args[0], number, toolFacts()); err != nil {
 				return err

@@ -29,13 +29,25 @@ func stage(t *as.Table, name string) (each, common as.Section, err error) {
 		case name + ": per request":
 			each = s
 		case name + ": common":
-			common = s
+			common = known(s)
 		}
 	}
 	if each.Title == "" || common.Title == "" {
 		return each, common, fmt.Errorf("no tables of the stage %q", name)
 	}
 	return each, common, nil
+}
+
+// known is the common table without a Max Concurrency of 0, which says that there was
+// no cap, or that nobody knows it: the cell is empty. AISBench always has one.
+func known(s as.Section) as.Section {
+	s.Rows = slices.Clone(s.Rows)
+	for i, row := range s.Rows {
+		if row[0] == "Max Concurrency" && row[2] == "0" {
+			s.Rows[i] = []string{row[0], row[1], ""}
+		}
+	}
+	return s
 }
 
 // Tables writes the tables of a stage as NAME.csv and NAME.json, NAME being the

@@ -24,25 +24,38 @@ func configOf(src *source) (cap int64, stream tape.Opt[bool]) {
 		if err != nil {
 			continue
 		}
-		models, _ := c.Names.Get("models")
-		list, _ := models.Value.([]pyconf.Value)
-		for _, m := range list {
-			d, ok := m.(*pyconf.Dict)
-			if !ok {
-				continue
+		n, b := modelIn(c, filepath.Base(src.dir))
+		if n > 0 {
+			cap = n
+		}
+		if b.OK {
+			stream = b
+		}
+	}
+	return cap, stream
+}
+
+// modelIn is batch_size and stream of the model of that abbr in a config; 0 and absent
+// where it does not say.
+func modelIn(c *pyconf.Result, abbr string) (cap int64, stream tape.Opt[bool]) {
+	models, _ := c.Names.Get("models")
+	list, _ := models.Value.([]pyconf.Value)
+	for _, m := range list {
+		d, ok := m.(*pyconf.Dict)
+		if !ok {
+			continue
+		}
+		if f, _ := d.Get("abbr"); f.Value != abbr {
+			continue
+		}
+		if f, _ := d.Get("batch_size"); f.Value != nil {
+			if n, ok := f.Value.(int64); ok && n > 0 {
+				cap = n
 			}
-			if abbr, _ := d.Get("abbr"); abbr.Value != filepath.Base(src.dir) {
-				continue
-			}
-			if f, _ := d.Get("batch_size"); f.Value != nil {
-				if n, ok := f.Value.(int64); ok && n > 0 {
-					cap = n
-				}
-			}
-			if f, _ := d.Get("stream"); f.Value != nil {
-				if b, ok := f.Value.(bool); ok {
-					stream = tape.Some(b)
-				}
+		}
+		if f, _ := d.Get("stream"); f.Value != nil {
+			if b, ok := f.Value.(bool); ok {
+				stream = tape.Some(b)
 			}
 		}
 	}

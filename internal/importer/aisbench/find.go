@@ -94,24 +94,31 @@ type settings struct {
 	capFrom     string
 	stream      bool
 	streamKnown bool
+	streamFrom  string
 }
 
 // lookUp completes what the user gave from case.json in the folder that they
-// named, then from AISBench's own result table, then from the config beside it.
+// named, then from AISBench's own result table, then from the config beside it, and
+// last from one that they named.
 func lookUp(o Options, path string, src *source, data string) (settings, error) {
 	s := settings{cap: o.Cap, capFrom: fromFlag, stream: o.Stream.V, streamKnown: o.Stream.OK}
-	var c struct {
-		Cap    int64 `json:"max_concurrency"`
-		Stream *bool `json:"stream"`
-	}
-	if err := readJSON(filepath.Join(path, "case.json"), &c); err != nil {
-		return s, err
-	}
-	if s.cap == 0 && c.Cap > 0 {
-		s.cap, s.capFrom = c.Cap, fromCase
-	}
-	if !s.streamKnown && c.Stream != nil {
-		s.stream, s.streamKnown = *c.Stream, true
+	for _, dir := range append([]string{path}, o.Beside...) {
+		if s.cap > 0 && s.streamKnown {
+			break // and a case.json that cannot be read stops nothing
+		}
+		var c struct {
+			Cap    int64 `json:"max_concurrency"`
+			Stream *bool `json:"stream"`
+		}
+		if err := readJSON(filepath.Join(dir, "case.json"), &c); err != nil {
+			return s, err
+		}
+		if s.cap == 0 && c.Cap > 0 {
+			s.cap, s.capFrom = c.Cap, fromCase
+		}
+		if !s.streamKnown && c.Stream != nil {
+			s.stream, s.streamKnown = *c.Stream, true
+		}
 	}
 	var table struct {
 		Cap map[string]int64 `json:"Max Concurrency"`
@@ -121,7 +128,9 @@ func lookUp(o Options, path string, src *source, data string) (settings, error) 
 			return s, err
 		}
 		for _, v := range table.Cap {
-			s.cap, s.capFrom = v, fromResult
+			if v > 0 {
+				s.cap, s.capFrom = v, fromResult
+			}
 		}
 	}
 	if s.cap == 0 || !s.streamKnown {
@@ -131,6 +140,15 @@ func lookUp(o Options, path string, src *source, data string) (settings, error) 
 		}
 		if !s.streamKnown && stream.OK {
 			s.stream, s.streamKnown = stream.V, true
+		}
+	}
+	if o.Named != nil && (s.cap == 0 || !s.streamKnown) {
+		cap, stream := modelIn(o.Named, filepath.Base(src.dir))
+		if s.cap == 0 && cap > 0 {
+			s.cap, s.capFrom = cap, "batch_size of "+o.NamedAs+", since the run itself tells none"
+		}
+		if !s.streamKnown && stream.OK {
+			s.stream, s.streamKnown, s.streamFrom = stream.V, true, o.NamedAs
 		}
 	}
 	if !s.streamKnown {

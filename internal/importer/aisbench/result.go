@@ -30,6 +30,12 @@ type Options struct {
 	// empty: there must be one.
 	Dataset string
 	Writer  tape.Tool // who writes the tape
+	// Beside are more folders that case.json is looked for in.
+	Beside []string
+	// Named is a config that may not be that of the run, and NamedAs how it is called:
+	// asked last. Nil: none.
+	Named   *pyconf.Result
+	NamedAs string
 }
 
 // Summary says what was imported.
@@ -39,7 +45,8 @@ type Summary struct {
 	Cap                    int64 // 0: not known
 	CapFrom                string
 	Stream, StreamSupposed bool
-	Uncommitted, Uncounted int64 // successes without time points (counted as failed), and without a token count
+	StreamFrom             string // Options.NamedAs, where that config said it; else empty
+	Uncommitted, Uncounted int64  // successes without time points (counted as failed), and without a token count
 	Databases              int
 	Killed                 bool  // what a run left that never ended
 	Torn                   int64 // lines of it that were cut off in the middle
@@ -91,7 +98,7 @@ func Write(w *tape.Writer, path string, o Options) (*Summary, error) {
 		return nil, err
 	}
 	s := &Summary{Details: src.name, Killed: src.killed, Torn: r.torn, Requests: int64(len(r.rows)), Cap: set.cap, CapFrom: set.capFrom,
-		Stream: set.stream, StreamSupposed: !set.streamKnown, Databases: len(r.dbs)}
+		Stream: set.stream, StreamSupposed: !set.streamKnown, StreamFrom: set.streamFrom, Databases: len(r.dbs)}
 	if set.cap == 0 {
 		s.CapFrom = ""
 	}

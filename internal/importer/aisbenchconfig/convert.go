@@ -63,11 +63,7 @@ type Result struct {
 // Import reads a config. The error is a *pyconf.Error where it cannot be
 // evaluated, and Refusals where it cannot be a spec.
 func Import(path string, o Options) (*Result, error) {
-	po := pyconf.Options{Env: o.Env, Package: o.packaged}
-	if o.ConfigDir != "" {
-		po.Tree = common(filepath.Dir(path), o.ConfigDir)
-	}
-	config, err := pyconf.File(path, po)
+	config, err := Evaluate(path, o)
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +84,16 @@ func Import(path string, o Options) (*Result, error) {
 	}
 	res.Warnings = c.warnings
 	return res, nil
+}
+
+// Evaluate gives the values of a config as they stand, of Env and ConfigDir alone. The
+// error is a *pyconf.Error.
+func Evaluate(path string, o Options) (*pyconf.Result, error) {
+	po := pyconf.Options{Env: o.Env, Package: o.packaged}
+	if o.ConfigDir != "" {
+		po.Tree = common(filepath.Dir(path), o.ConfigDir)
+	}
+	return pyconf.File(path, po)
 }
 
 // common is the folder to which included files are bound: the configs' own where
