@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,7 +9,8 @@ import (
 )
 
 // as shows the run under the definitions of other tools: their rows, rounded as
-// they print them, the rule by which requests enter, and what to know of both. full
+// they print them, the rule by which requests enter, and what to know of both: row
+// names stay that tool's own, so that a caveat names its rows and not they it. full
 // adds what does not bear on this tape.
 func (c *console) as(full bool) {
 	for i := range c.r.As {
@@ -21,17 +21,12 @@ func (c *console) as(full bool) {
 			continue
 		}
 		c.hang("  ", clean(t.Rule), dim)
-		marks := concern(t)
 		for _, s := range t.Sections {
-			c.section(withMarks(s, marks))
+			c.section(s)
 		}
 		c.blank()
 		for _, text := range t.Caveats {
-			lead := "  - "
-			if n := marks.number(text); n > 0 {
-				lead = fmt.Sprintf("  [%d] ", n)
-			}
-			c.hang(lead, clean(text), plain)
+			c.hang("  - ", clean(concerned(t, text)+text), plain)
 		}
 		if full && len(t.Elsewhere) > 0 {
 			c.hang("  ", "What does not bear on this tape:", dim)
@@ -66,37 +61,30 @@ func (c *console) section(s analysis.AsSection) {
 	c.table(t)
 }
 
-// caveatMarks are the caveats that name a row, in order: the index plus one is the
-// number of the mark.
-type caveatMarks []string
-
-func (m caveatMarks) number(caveat string) int { return slices.Index(m, caveat) + 1 }
-
-// of are the marks of a row, "" where no caveat names it.
-func (m caveatMarks) of(label string) string {
-	var ns []string
-	for i, caveat := range m {
-		if names(caveat, label) {
-			ns = append(ns, fmt.Sprint(i+1))
+// concerned are the rows of a table that a caveat speaks of, to stand before it; ""
+// where there are none.
+func concerned(t *analysis.AsTable, caveat string) string {
+	var rows []string
+	for _, s := range t.Sections {
+		if len(s.Columns) < 2 {
+			continue
+		}
+		for _, r := range s.Rows {
+			if len(r) > 0 && names(caveat, r[0]) && !slices.Contains(rows, core(r[0])) {
+				rows = append(rows, core(r[0]))
+			}
 		}
 	}
-	if ns == nil {
+	if rows == nil {
 		return ""
 	}
-	return " [" + strings.Join(ns, ",") + "]"
+	return "[" + strings.Join(rows, ", ") + "] "
 }
 
-// concern are the caveats of a table that name one of its rows.
-func concern(t *analysis.AsTable) caveatMarks {
-	var m caveatMarks
-	for _, caveat := range t.Caveats {
-		if slices.ContainsFunc(t.Sections, func(s analysis.AsSection) bool {
-			return len(s.Columns) > 1 && slices.ContainsFunc(s.Rows, func(r []string) bool { return len(r) > 0 && names(caveat, r[0]) })
-		}) {
-			m = append(m, caveat)
-		}
-	}
-	return m
+// core is a label without unit and colon.
+func core(label string) string {
+	label, _, _ = strings.Cut(label, " (")
+	return strings.TrimSpace(strings.TrimSuffix(label, ":"))
 }
 
 // latencies are the short names that labels are built around: "Mean TTFT (ms):".
@@ -105,8 +93,7 @@ var latencies = regexp.MustCompile(`\b(TTFT|TPOT|ITL|E2EL?)\b`)
 // names reports whether a caveat speaks of the row with that label: by the label
 // without its unit, or by the latency that it is a statistic of.
 func names(caveat, label string) bool {
-	core, _, _ := strings.Cut(label, " (")
-	core = strings.TrimSpace(strings.TrimSuffix(core, ":"))
+	core := core(label)
 	if len(core) > 3 && regexp.MustCompile(`(?i)(^|\W)`+regexp.QuoteMeta(core)+`($|\W)`).MatchString(caveat) {
 		return true
 	}
@@ -118,20 +105,4 @@ func names(caveat, label string) bool {
 		}
 	}
 	return false
-}
-
-// withMarks is a table with marks behind the labels of its rows.
-func withMarks(s analysis.AsSection, m caveatMarks) analysis.AsSection {
-	if len(s.Columns) < 2 {
-		return s
-	}
-	rows := make([][]string, len(s.Rows))
-	for i, r := range s.Rows {
-		rows[i] = slices.Clone(r)
-		if len(r) > 0 {
-			rows[i][0] += m.of(r[0])
-		}
-	}
-	s.Rows = rows
-	return s
 }
