@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tokentape/internal/analysis/as"
+	"tokentape/tape"
 )
 
 // Layout names a place in AISBench's work folder, and what the tape does not hold.
@@ -55,10 +56,15 @@ func (l *Layout) Write(r *as.Run, again as.Source) error {
 	if err := os.MkdirAll(l.folder(), 0o755); err != nil {
 		return err
 	}
+	first, err := again.Next()
+	if err != nil {
+		return err
+	}
 	if err := l.details(r, again); err != nil {
 		return err
 	}
-	if err := l.config(r); err != nil {
+	h, _ := first.(*tape.Header) // the first of any tape
+	if err := l.config(r, askedOf(h)); err != nil {
 		return err
 	}
 	if err := l.plot(r); err != nil {

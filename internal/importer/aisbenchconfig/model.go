@@ -358,7 +358,9 @@ func (j *job) source(f pyconf.Field, value string) (name string, set bool) {
 func (j *job) hidden(f pyconf.Field, path string, within bool) pyconf.Value {
 	c := j.c
 	within = within || secret.Name(f.Name)
-	if value, isText := f.Value.(string); isText && within && value != "" {
+	if value, isText := f.Value.(string); isText && within && value == "" && f.Alone && len(f.Env) == 1 {
+		return raw(`"${` + j.variable(f.Env[0]) + `:-}"`)
+	} else if isText && within && value != "" {
 		name, set := j.source(f, value)
 		if name == "" || !set {
 			if name == "" {
