@@ -21,7 +21,9 @@ func (j *job) pressure(m *model, rows *rowsOf, rate float64, warm int64) {
 			apart = time.Duration(d)
 		}
 	}
-	s.set("load.stagger", apart, note)
+	if m.batch > 1 { // one client has nobody to keep apart from
+		s.set("load.stagger", apart, note)
+	}
 	s.set("load.duration", time.Duration(c.o.Pressure)*time.Second, "AISBench's --pressure-time")
 	s.set("workload.repeat", "cycle", "--pressure goes through the rows again and again")
 	if m.traffic != nil {
