@@ -261,28 +261,7 @@ func (w *rewriter) braces(n node) *Error {
 	if !merged {
 		return w.wrap("{", n, n.kids, "}")
 	}
-	w.emit(hookPrefix+"merge ( [", n.token)
-	for i, part := range split(n.kids) {
-		if i > 0 {
-			w.emit(",", n.token)
-		}
-		switch {
-		case len(part) == 0:
-			return w.refuse(n.token, "", "nothing between two commas")
-		case part[0].is("**"):
-			if err := w.exprs(part[1:]); err != nil {
-				return err
-			}
-		default:
-			w.emit("{", part[0].token)
-			if err := w.exprs(part); err != nil {
-				return err
-			}
-			w.emit("}", part[0].token)
-		}
-	}
-	w.emit("] )", n.end)
-	return nil
+	return w.spread(n, hookPrefix+"merge", "**", "{", "}")
 }
 
 // unpack writes [*a, b] as the sum of lists.
@@ -291,7 +270,13 @@ func (w *rewriter) unpack(n node) *Error {
 	if n.text == "(" {
 		name = hookPrefix + "tuple"
 	}
-	w.emit(name+" ( [", n.token)
+	return w.spread(n, name, "*", "[", "]")
+}
+
+// spread writes a display with unpacked parts as a call of hook with the list of its
+// parts: those behind mark as they are, each other one as a display of its own.
+func (w *rewriter) spread(n node, hook, mark, open, shut string) *Error {
+	w.emit(hook+" ( [", n.token)
 	for i, part := range split(n.kids) {
 		if i > 0 {
 			w.emit(",", n.token)
@@ -299,16 +284,16 @@ func (w *rewriter) unpack(n node) *Error {
 		switch {
 		case len(part) == 0:
 			return w.refuse(n.token, "", "nothing between two commas")
-		case part[0].is("*"):
+		case part[0].is(mark):
 			if err := w.exprs(part[1:]); err != nil {
 				return err
 			}
 		default:
-			w.emit("[", part[0].token)
+			w.emit(open, part[0].token)
 			if err := w.exprs(part); err != nil {
 				return err
 			}
-			w.emit("]", part[0].token)
+			w.emit(shut, part[0].token)
 		}
 	}
 	w.emit("] )", n.end)
