@@ -14,7 +14,7 @@ type encoder struct {
 	prefix []byte // of every chunk, up to the choices array
 	stream *sim.Stream
 	spec   bool // report accepted and rejected tokens
-	report bool // report cached tokens
+	report CacheReport
 }
 
 func newEncoder(o *Options, g *generation, s *sim.Stream, id string, created int64) *encoder {
@@ -126,7 +126,7 @@ func (e *encoder) usage(b []byte, out int64, f sim.Facts) []byte {
 	b = append(b, `,"completion_tokens":`...)
 	b = strconv.AppendInt(b, out, 10)
 	b = append(b, `,"prompt_tokens_details":`...)
-	if e.report && f.Cached > 0 {
+	if e.report == CacheReportOn || e.report == CacheReportAboveZero && f.Cached > 0 {
 		b = append(b, `{"cached_tokens":`...)
 		b = strconv.AppendInt(b, f.Cached, 10)
 		b = append(b, '}')

@@ -41,8 +41,8 @@
 // 3 at the end where the answer begins, and in between one token a CJK rune or
 // every four letters (package sim's Counter has the exact rules). A prompt given
 // as token ids counts its ids. Every output token is one short word.
-// prompt_tokens_details is null unless cached tokens are above 0 and
-// CacheReport is on.
+// prompt_tokens_details is null at 0 cached tokens, unless CacheReport is
+// CacheReportOn, and always with CacheReportOff.
 //
 // # Writes
 //

@@ -240,7 +240,7 @@ func countText(o *Options, text string) *sim.Counter {
 // cached is the number of prompt tokens that came from the cache, -1 when it is
 // not reported.
 func (a *answer) cached() int64 {
-	if !a.s.o.CacheReport {
+	if a.s.o.CacheReport == CacheReportOff {
 		return -1
 	}
 	return a.st.Facts().Cached

@@ -18,6 +18,16 @@ const (
 	RoleNone  Role = "none"
 )
 
+// CacheReport says when usage tells cached tokens.
+type CacheReport string
+
+// The values of Options.CacheReport.
+const (
+	CacheReportAboveZero CacheReport = "above-zero" // left out at 0, as SGLang's OpenAI routes with --enable-cache-report
+	CacheReportOn        CacheReport = "on"         // at 0 too
+	CacheReportOff       CacheReport = "off"        // never
+)
+
 // Options are all knobs. The zero value is not useful: begin with Defaults or
 // Instant. Durations are 0 or more.
 type Options struct {
@@ -36,10 +46,10 @@ type Options struct {
 	ChunkTokens     int           `json:"chunk_tokens"`         // prompt tokens a mixed step; 0: prefill alone, whole prompts
 	Disaggregated   bool          `json:"disaggregated"`        // prefill and decode do not disturb each other
 
-	Cache       bool `json:"cache"`        // prefix cache on
-	PageSize    int  `json:"page_size"`    // tokens a page
-	CachePages  int  `json:"cache_pages"`  // capacity
-	CacheReport bool `json:"cache_report"` // cached_tokens in usage (SGLang: --enable-cache-report)
+	Cache       bool        `json:"cache"`        // prefix cache on
+	PageSize    int         `json:"page_size"`    // tokens a page
+	CachePages  int         `json:"cache_pages"`  // capacity
+	CacheReport CacheReport `json:"cache_report"` // cached_tokens in usage; /generate, which has no such switch, always tells them
 
 	OutputMean float64 `json:"output_mean"` // mean answer in tokens where ignore_eos is not set
 	OutputCV   float64 `json:"output_cv"`   // coefficient of variation of the log-normal length; 0: always the mean
@@ -70,7 +80,7 @@ func Defaults() Options {
 		Model: "sim-7b", Context: 32768, Version: "0.5.2",
 		Slots: 64, PrefillFixed: 5 * time.Millisecond, PrefillPerToken: 50 * time.Microsecond,
 		DecodeBase: 10 * time.Millisecond, DecodePerSeq: 50 * time.Microsecond,
-		Cache: true, PageSize: 16, CachePages: 16384, CacheReport: true,
+		Cache: true, PageSize: 16, CachePages: 16384, CacheReport: CacheReportAboveZero,
 		OutputMean: 128, OutputCV: 0.5, TokensPerEvent: 1, AcceptRate: 1,
 		RoleChunk: RoleToken, Seed: 1, Keep: 10000,
 	}
@@ -112,6 +122,8 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("simulated server: Model must not be empty")
 	case o.Context < 2:
 		return fmt.Errorf("simulated server: Context must be at least 2 tokens")
+	case o.CacheReport != CacheReportOn && o.CacheReport != CacheReportAboveZero && o.CacheReport != CacheReportOff:
+		return fmt.Errorf("simulated server: CacheReport must be %q, %q or %q, not %q", CacheReportOn, CacheReportAboveZero, CacheReportOff, o.CacheReport)
 	case o.RoleChunk != RoleToken && o.RoleChunk != RoleEarly && o.RoleChunk != RoleNone:
 		return fmt.Errorf("simulated server: RoleChunk must be %q, %q or %q, not %q", RoleToken, RoleEarly, RoleNone, o.RoleChunk)
 	}

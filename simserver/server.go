@@ -226,7 +226,7 @@ func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request) {
 		"context_length": s.o.Context, "max_running_requests": s.o.Slots,
 		"max_total_num_tokens": s.kvTokens(), "max_req_input_len": s.o.Context - 1,
 		"page_size": s.o.PageSize, "chunked_prefill_size": s.o.ChunkTokens,
-		"disable_radix_cache": !s.o.Cache, "enable_cache_report": s.o.CacheReport, "enable_metrics": true,
+		"disable_radix_cache": !s.o.Cache, "enable_cache_report": s.o.CacheReport != CacheReportOff, "enable_metrics": true,
 		"disaggregation_mode": "null", "random_seed": s.o.Seed, "tp_size": 1, "dp_size": 1,
 		"status": "ready", "version": s.o.Version, "simulated": true,
 		"internal_states": []map[string]any{{

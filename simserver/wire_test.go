@@ -136,7 +136,7 @@ func TestPromptTokensAndCache(t *testing.T) {
 	if n := s.Seen()["/flush_cache"]; n != 1 {
 		t.Errorf("flush seen %d times", n)
 	}
-	quiet := newServer(t, quick(func(o *Options) { o.PageSize, o.CacheReport = 1, false }))
+	quiet := newServer(t, quick(func(o *Options) { o.PageSize, o.CacheReport = 1, CacheReportOff }))
 	for range 2 {
 		if w := do(quiet, "POST", "/v1/completions", `{"prompt":"a b c d"}`); decode(t, w.Body.String()).Usage.Details != nil {
 			t.Errorf("cache report is off: %s", w.Body)
@@ -144,6 +144,17 @@ func TestPromptTokensAndCache(t *testing.T) {
 	}
 	if tr := quiet.Trace(); tr[1].CachedTokens != 3 || tr[1].PromptTokens != 4 {
 		t.Errorf("truth: %+v", tr[1])
+	}
+}
+
+func TestCacheReportAtZero(t *testing.T) {
+	for report, want := range map[CacheReport]string{
+		CacheReportOn: `"prompt_tokens_details":{"cached_tokens":0}`, CacheReportAboveZero: `"prompt_tokens_details":null`, CacheReportOff: `"prompt_tokens_details":null`,
+	} {
+		s := newServer(t, quick(func(o *Options) { o.CacheReport = report }))
+		if w := do(s, "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":"one"}]}`); !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %s", report, w.Body)
+		}
 	}
 }
 

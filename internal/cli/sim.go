@@ -27,7 +27,6 @@ type simFlags struct {
 	expose               bool
 	stopAfter            time.Duration
 	noRole, earlyRole    bool
-	noCacheReport        bool
 	faults, faultsAt     []string
 	scripts              []string
 	options              simserver.Options
@@ -100,7 +99,7 @@ func (f *simFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.Cache, "cache", o.Cache, "prefix cache")
 	fs.IntVar(&o.PageSize, "page-size", o.PageSize, "tokens a cache page")
 	fs.IntVar(&o.CachePages, "cache-pages", o.CachePages, "cache pages, least recently used goes first")
-	fs.BoolVar(&f.noCacheReport, "no-cache-report", false, "leave cached_tokens out of usage")
+	fs.StringVar((*string)(&o.CacheReport), "cache-report", string(o.CacheReport), "cached_tokens in usage: above-zero (left out at 0, as SGLang's OpenAI routes), on (at 0 too) or off")
 	fs.Float64Var(&o.OutputMean, "output-mean", o.OutputMean, "mean answer in tokens, unless ignore_eos")
 	fs.Float64Var(&o.OutputCV, "output-cv", o.OutputCV, "its coefficient of variation (log-normal); 0: always the mean")
 	fs.IntVar(&o.TokensPerEvent, "tokens-per-event", o.TokensPerEvent, "most tokens a decode step yields (speculation)")
@@ -167,9 +166,6 @@ func (f *simFlags) resolve(fs *pflag.FlagSet) (simserver.Options, error) {
 		o.RoleChunk = simserver.RoleNone
 	case f.earlyRole:
 		o.RoleChunk = simserver.RoleEarly
-	}
-	if f.noCacheReport {
-		o.CacheReport = false
 	}
 	for _, s := range f.faults {
 		x, err := simserver.ParseFault(s)

@@ -123,7 +123,7 @@ func TestSimFlags(t *testing.T) {
 	cmd := (&app{}).simCommand()
 	cmd.ResetFlags()
 	f.register(cmd.Flags())
-	if err := cmd.ParseFlags(strings.Fields("--decode-base-ms 2.5 --profile instant --prefill-us-per-token 0.5 --no-role-chunk --no-cache-report --cache=false --fault cut,share=0.1 --fault-at 3:no-done")); err != nil {
+	if err := cmd.ParseFlags(strings.Fields("--decode-base-ms 2.5 --profile instant --prefill-us-per-token 0.5 --no-role-chunk --cache-report off --cache=false --fault cut,share=0.1 --fault-at 3:no-done")); err != nil {
 		t.Fatal(err)
 	}
 	o, err := f.resolve(cmd.Flags())
@@ -131,7 +131,7 @@ func TestSimFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o.DecodeBase != 2500*time.Microsecond || o.PrefillPerToken != 500*time.Nanosecond || o.PrefillFixed != 0 || o.Slots != simserver.Instant().Slots ||
-		o.RoleChunk != simserver.RoleNone || o.CacheReport || o.Cache || len(o.Faults) != 1 || o.FaultAt[3].Kind != simserver.FaultNoDone {
+		o.RoleChunk != simserver.RoleNone || o.CacheReport != simserver.CacheReportOff || o.Cache || len(o.Faults) != 1 || o.FaultAt[3].Kind != simserver.FaultNoDone {
 		t.Errorf("%+v", o)
 	}
 }
@@ -154,6 +154,7 @@ func TestSimRefuses(t *testing.T) {
 		"--addr nonsense":                               "--addr 127.0.0.1:0",
 		"--profile fast":                                "instant",
 		"--slots 0":                                     "Slots",
+		"--cache-report maybe":                          "above-zero",
 		"--decode-base-ms NaN":                          "number",
 		"--decode-base-ms -1":                           "number",
 		"--fault burn":                                  "burn",
