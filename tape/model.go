@@ -442,16 +442,45 @@ type ClientSample struct {
 	Part      Opt[int64]   `json:"part,omitzero"` // as of a request
 }
 
-// Scrape is one reading of a server's metrics.
+// Scrape is one reading of a server's metrics page. Most readings hold only what
+// changed; Readings puts whole ones together again.
 type Scrape struct {
 	Type   string             `json:"type"` // "scrape"
-	T      int64              `json:"t"`
+	T      int64              `json:"t"`    // the reading was begun
 	Source string             `json:"source"`
 	OK     bool               `json:"ok"`
-	Error  string             `json:"error,omitempty"`
+	Cause  string             `json:"cause,omitempty"` // why not, as a class: ScrapeConnect and its kin
+	Error  string             `json:"error,omitempty"` // why not, for people
+	Status int                `json:"status,omitempty"`
 	Series map[string]float64 `json:"series,omitempty"`
 	Part   Opt[int64]         `json:"part,omitzero"` // as of a request
+
+	Role      string            `json:"role,omitempty"` // as the specification gives it
+	Kind      string            `json:"kind,omitempty"` // what publishes the page: "sglang", "vllm", …
+	Types     map[string]string `json:"types,omitempty"`
+	Nr        int64             `json:"nr,omitempty"`  // of the source's readings that were OK, from 1
+	Same      Opt[int64]        `json:"same,omitzero"` // series as in reading Nr−1; absent: Series is whole
+	Gone      []string          `json:"gone,omitempty"`
+	Left      int64             `json:"left,omitempty"`       // series of the page that are not kept
+	NotFinite int64             `json:"not_finite,omitempty"` // kept series without a finite value now
+	Repeated  int64             `json:"repeated,omitempty"`   // lines of a kept series that stood there before
+	Missed    int64             `json:"missed,omitempty"`     // ticks without a reading since the one before
+	Took      Opt[int64]        `json:"took_ns,omitzero"`     // from T until the page was there or had failed
+	Parse     Opt[int64]        `json:"parse_ns,omitzero"`    // and then until it was understood
+	Bytes     Opt[int64]        `json:"bytes,omitzero"`       // of the page
 }
+
+// Values of Scrape.Cause.
+const (
+	ScrapeConnect  = "connect"   // no connection, or it broke
+	ScrapeTimeout  = "timeout"   // no answer in time
+	ScrapeAuth     = "auth"      // status 401 or 403
+	ScrapeStatus   = "status"    // another status than 200
+	ScrapeTooLarge = "too_large" // more than a page may have
+	ScrapeCoding   = "coding"    // compressed, though identity was asked for
+	ScrapeBroken   = "broken"    // not the format
+	ScrapeEmpty    = "empty"     // no series at all
+)
 
 // Call is a request beside the load that asks for no generation, such as one that
 // empties the server's cache.

@@ -84,6 +84,9 @@ func TestRoundTrip(t *testing.T) {
 				stream(0, 3), stream(1, 4096),
 				&ClientSample{Type: "client", T: 5, CPU: 0.25, HostBusy: Some(0.0)},
 				&Scrape{Type: "scrape", T: 6, Source: "p0", OK: true, Series: map[string]float64{`q{a="b"}`: 4, "z": math.MaxFloat64}},
+				&Scrape{Type: "scrape", T: 7, Source: "p0", OK: true, Nr: 2, Same: Some(int64(0)), Gone: []string{"z"}, Types: map[string]string{"q": "gauge"},
+					Role: "prefill", Kind: "sglang", Left: 3, NotFinite: 1, Repeated: 2, Missed: 4, Took: Some(int64(5)), Parse: Some(int64(0)), Bytes: Some(int64(9))},
+				&Scrape{Type: "scrape", T: 8, Source: "p0", Cause: ScrapeAuth, Error: "status 401", Status: 401},
 				&Call{Type: "call", What: CallFlush, Phase: PhasePrepare, Method: "POST", URL: "http://h/flush", T: -3, TEnd: 4, Status: Some(int64(200)), OK: true},
 				&Footer{Type: "footer", Reason: ReasonCompleted, Warmup: Some(int64(0)), Planned: 2, OK: 2, Failed: map[string]int64{"reset": 0}},
 			}
