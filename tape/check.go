@@ -36,10 +36,15 @@ func (r *Request) Check() error {
 		{"bytes.sent", Some(r.Bytes.Sent)}, {"bytes.body", Some(r.Bytes.Body)}, {"bytes.reads", Some(r.Bytes.Reads)},
 		{"retry_after_ns", r.RetryAfter}, {"asked.output", r.Asked.Output}, {"asked.input", r.Asked.Input}, {"asked.cached", r.Asked.Cached}, {"tokens.input", r.Tokens.Input}, {"tokens.output", r.Tokens.Output}, {"tokens.recount", r.Tokens.Recount},
 		{"tokens.cached", r.Tokens.Cached}, {"tokens.reasoning", r.Tokens.Reasoning},
-		{"tokens.accepted", r.Tokens.Accepted}, {"tokens.rejected", r.Tokens.Rejected}, {"tokens.verify", r.Tokens.Verify},
+		{"tokens.accepted", r.Tokens.Accepted}, {"tokens.rejected", r.Tokens.Rejected}, {"tokens.verify", r.Tokens.Verify}, {"tokens.drafted", r.Tokens.Drafted},
 	} {
 		if c.v.OK && c.v.V < 0 {
 			return fmt.Errorf("%s is %d, below 0", c.name, c.v.V)
+		}
+	}
+	for i, n := range r.StepsAccepting {
+		if n < 0 {
+			return fmt.Errorf("steps_accepting[%d] is %d, below 0", i, n)
 		}
 	}
 	return nil

@@ -128,6 +128,8 @@ func (c *cursor) request(r *Request) {
 			})
 		case "tokens":
 			c.tokens(&r.Tokens)
+		case "steps_accepting":
+			ints(c, &r.StepsAccepting)
 		case "bytes":
 			c.object(func(key []byte) {
 				switch string(key) {
@@ -216,6 +218,8 @@ func (c *cursor) tokens(t *Tokens) {
 			c.opt(&t.Rejected)
 		case "verify":
 			c.opt(&t.Verify)
+		case "drafted":
+			c.opt(&t.Drafted)
 		default:
 			c.skip(key)
 		}

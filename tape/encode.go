@@ -78,7 +78,11 @@ func appendRequest(b []byte, r *Request) []byte {
 		b = appendOpt(b, `,"accepted":`, t.Accepted)
 		b = appendOpt(b, `,"rejected":`, t.Rejected)
 		b = appendOpt(b, `,"verify":`, t.Verify)
+		b = appendOpt(b, `,"drafted":`, t.Drafted)
 		b = append(dropComma(b, from), '}')
+	}
+	if len(r.StepsAccepting) > 0 {
+		b = appendInts(append(b, `,"steps_accepting":`...), r.StepsAccepting)
 	}
 	b = appendInt(b, `,"bytes":{"sent":`, r.Bytes.Sent)
 	b = appendInt(b, `,"body":`, r.Bytes.Body)

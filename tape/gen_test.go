@@ -61,7 +61,7 @@ func genRequest() *rapid.Generator[*Request] {
 			TDue: o(), TReady: o(), TReleased: o(), TConn: o(), URL: o(), TWroteFirst: o(), TWrote: o(), THeaders: o(),
 			TFirstEvent: o(), TFirstToken: o(), TFirstVisible: o(), TLastToken: o(), TEnd: o(),
 			Events: genEvents().Draw(t, "events"), Asked: Asked{Output: o(), Input: o(), Cached: o()},
-			Tokens: Tokens{Input: o(), InputSource: s(), Output: o(), OutputSource: s(), Recount: o(), Cached: o(), Reasoning: o(), Accepted: o(), Rejected: o(), Verify: o()},
+			Tokens: Tokens{Input: o(), InputSource: s(), Output: o(), OutputSource: s(), Recount: o(), Cached: o(), Reasoning: o(), Accepted: o(), Rejected: o(), Verify: o(), Drafted: o()},
 			Bytes:  Bytes{Sent: i(), Body: i(), Reads: i()}, HTTP: HTTP{Status: int(i()), Proto: s()}, RetryAfter: o(),
 			Finish: s(), Outcome: Outcome(s()), Cause: s(), Message: s(), Flags: rapid.SliceOfN(text, 0, 3).Draw(t, "flags"), Attempts: int(i()),
 		}
@@ -73,6 +73,9 @@ func genRequest() *rapid.Generator[*Request] {
 		}
 		if rapid.Bool().Draw(t, "engine") {
 			r.Engine = rapid.MapOfN(text, rapid.Float64Range(-1e300, 1e300), 1, 3).Draw(t, "figures")
+		}
+		if rapid.Bool().Draw(t, "steps") {
+			r.StepsAccepting = rapid.SliceOfN(num, 1, 5).Draw(t, "accepting")
 		}
 		if rapid.Bool().Draw(t, "output") {
 			r.Output = &Output{SHA256: s(), Text: s(), Reasoning: s(), Tools: s()}

@@ -281,8 +281,13 @@ type Request struct {
 	Events Events `json:"events,omitzero"`
 	Asked  Asked  `json:"asked,omitzero"`
 	Tokens Tokens `json:"tokens,omitzero"`
-	Bytes  Bytes  `json:"bytes"`
-	HTTP   HTTP   `json:"http,omitzero"`
+
+	// StepsAccepting counts verify steps of speculation by the drafts that they
+	// accepted: entry j those that accepted exactly j. As the server told it.
+	StepsAccepting []int64 `json:"steps_accepting,omitempty"`
+
+	Bytes Bytes `json:"bytes"`
+	HTTP  HTTP  `json:"http,omitzero"`
 
 	// RetryAfter is how long the answer asked to wait before another request
 	// (Retry-After), counted from the answer.
@@ -390,6 +395,7 @@ type Tokens struct {
 	Accepted     Opt[int64] `json:"accepted,omitzero"`
 	Rejected     Opt[int64] `json:"rejected,omitzero"`
 	Verify       Opt[int64] `json:"verify,omitzero"`
+	Drafted      Opt[int64] `json:"drafted,omitzero"` // proposed drafts, where the server counts those; rejected is then drafted − accepted
 }
 
 // Bytes counts what went over the wire.
