@@ -83,6 +83,12 @@ func later(t *Opt[int64], shift int64) {
 
 // partOf is the part that a record says it is of.
 func partOf(rec Record) Opt[int64] {
+	case *Step:
+		q.Part = index
+		later(&q.T, shift)
+		if q.Request.OK {
+			q.Request.V += to.Prepare - from.Prepare
+		}
 	switch q := rec.(type) {
 	case *Request:
 		return q.Part
@@ -109,6 +115,8 @@ const (
 func (a Anchor) wallTime() (time.Time, error) {
 	if a.Wall == "" {
 		return time.Time{}, fmt.Errorf("does not say when it began (its header has no anchor.wall)")
+	case *Step:
+		return q.Part
 	}
 	t, err := time.Parse(time.RFC3339Nano, a.Wall)
 	if err != nil {

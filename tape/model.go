@@ -155,6 +155,38 @@ type Server struct {
 	Version string   `json:"version,omitempty"`
 	Model   string   `json:"model,omitempty"` // the id that requests carry
 	Models  []string `json:"models,omitempty"`
+
+	Distribution string       `json:"distribution,omitempty"` // "Ubuntu 24.04.1 LTS"
+	CPUModel     string       `json:"cpu_model,omitempty"`
+	Cores        int64        `json:"cores,omitempty"`            // physical ones of the machine
+	Logical      int64        `json:"logical,omitempty"`          // processors of the machine that are online
+	Quota        Opt[float64] `json:"cpu_quota,omitzero"`         // cores that the control group may use
+	Memory       int64        `json:"memory,omitempty"`           // of the machine, bytes
+	MemoryLimit  int64        `json:"memory_limit,omitempty"`     // of the control group, bytes
+	ClockSource  string       `json:"clock_source,omitempty"`     // "tsc"
+	Governor     string       `json:"governor,omitempty"`         // of the processors' frequency
+	Container    string       `json:"container,omitempty"`        // "docker", "podman", "kubernetes" …
+	Hypervisor   string       `json:"hypervisor,omitempty"`       // the machine is virtual: "KVM", or "unknown"
+	Zone         string       `json:"zone,omitempty"`             // of the local time: "UTC +00:00"
+	NTP          Opt[bool]    `json:"ntp,omitzero"`               // the kernel's clock is kept in step
+	MaxProcs     int64        `json:"gomaxprocs,omitempty"`       // threads that run Go code at once
+	GC           string       `json:"gogc,omitempty"`             // GOGC of the environment, "default" for none
+	Load         []float64    `json:"load,omitempty"`             // load averages of 1, 5 and 15 minutes, before the first request
+	Available    int64        `json:"memory_available,omitempty"` // before the first request, bytes
+	Steal        Opt[float64] `json:"steal,omitzero"`             // share of the processors' time that the hypervisor gave to others, since the machine started
+}
+
+// Source is the state of a folder of source, as git has it.
+type Source struct {
+	Path      string     `json:"path"` // as the user gave it
+	Commit    string     `json:"commit,omitempty"`
+	Branch    string     `json:"branch,omitempty"`      // absent: none is checked out
+	Describe  string     `json:"describe,omitempty"`    // git describe --tags --always
+	Changed   Opt[int64] `json:"changed,omitzero"`      // tracked files that differ from the commit; 0: clean
+	Untracked Opt[int64] `json:"untracked,omitzero"`    // files and folders beside them, without ignored ones
+	Diff      string     `json:"diff_sha256,omitempty"` // of git diff --binary HEAD; absent: clean, or not observed
+	By        string     `json:"by,omitempty"`          // "git", or "files": read without git, which says nothing of changes
+	Why       string     `json:"why,omitempty"`         // what was not observed, and why
 	Remote  string   `json:"remote,omitempty"` // address of the first connection
 
 	URLs      []string `json:"urls,omitempty"`      // all final URLs, when there are several; the first is URL
@@ -176,13 +208,13 @@ type TLS struct {
 // strings and absent values mean "not known".
 type Capabilities struct {
 	Type           string       `json:"type"`            // "capabilities"
-	Usage          string       `json:"usage,omitempty"` // "end", "every", "never"
+	Usage          string       `json:"usage,omitempty"` // of streams: UsageEnd …
 	CachedTokens   string       `json:"cached_tokens,omitempty"`
 	ReasoningField string       `json:"reasoning_field,omitempty"`
 	TokensPerEvent Opt[float64] `json:"tokens_per_event,omitzero"`
 	RoleFirst      Opt[bool]    `json:"role_first,omitzero"`
 	MaxTokensField string       `json:"max_tokens_field,omitempty"`
-	By             []string     `json:"by,omitempty"`
+	By             []string     `json:"by,omitempty"`  // "probe-0": the request of seq ProbeSeq + 0; "GET /path": an answer
 	Part           Opt[int64]   `json:"part,omitzero"` // as of a request
 }
 
@@ -193,8 +225,75 @@ type Phase string
 const (
 	PhaseProbe   Phase = "probe"
 	PhasePrepare Phase = "prepare"
+
+	UsageWhole   Opt[bool]         `json:"usage_whole,omitzero"`    // an answer that was not streamed carried usage
+	RoleChunk    string            `json:"role_chunk,omitempty"`    // when the role-only first chunk comes: RoleBefore, RoleWith
+	Honoured     map[string]bool   `json:"honoured,omitempty"`      // by field of the request: ignore_eos, min_tokens, max_tokens …
+	Finish       []string          `json:"finish,omitempty"`        // finish reasons that were seen, verbatim, sorted
+	CachedFields []string          `json:"cached_fields,omitempty"` // paths of the answer that carried the count: "usage.prompt_tokens_details.cached_tokens"
+	Speculation  []string          `json:"speculation,omitempty"`   // paths that carried counters of speculation
+	ChatOverhead Opt[int64]        `json:"chat_overhead,omitzero"`  // prompt tokens that the chat template adds to one user message
+	Context      Opt[int64]        `json:"context,omitzero"`        // tokens of prompt and answer together, as the server says
+	Entry        string            `json:"entry,omitempty"`         // what was addressed: EntryUnified …
+	Model        string            `json:"model,omitempty"`         // the model id that answers carried
+	How          map[string]string `json:"how,omitempty"`           // by field of this line: from what it is known, or why it is not
+	Inferred     []string          `json:"inferred,omitempty"`      // fields of this line that were concluded, not seen
+}
+
+// When a stream's token usage comes (Capabilities.Usage).
+const (
+	UsageEnd   = "end"
+	UsageEvery = "every" // with every token event, or nearly
+	UsageNever = "never"
+)
+
+// When the count of cached tokens is reported (Capabilities.CachedTokens). All but
+// CachedNever prove that it is, so that a missing count is a 0.
+const (
+	CachedAlways = "always"     // also when it is 0
+	CachedAbove  = "above_zero" // left out when it is 0
+	CachedSome   = "reported"   // a count above 0 came; whether a 0 is reported was not seen
+	CachedNever  = "never"      // not even of a prompt that was sent twice
+)
+
+// When a stream's role-only first chunk comes (Capabilities.RoleChunk).
+const (
+	RoleBefore = "before_prefill"
+	RoleWith   = "with_first_token"
+)
+
+// What was addressed (Capabilities.Entry).
+const (
+	EntryUnified = "unified" // prefill and decode behind one address
+	EntryPrefill = "prefill" // a prefill worker of a disaggregated service
+	EntryDecode  = "decode"  // a decode worker of one
+	EntryWorker  = "worker"  // one of the two; which is not known
+)
+
+// Step is one step of finding out what a server is and can report, whatever its
+// verdict: before the load, or of a probe by itself.
+type Step struct {
+	Type    string     `json:"type"`       // "step"
+	Name    string     `json:"name"`       // "resolve", "connect", "tls", "models", "engine" …; of requests what they try
+	T       Opt[int64] `json:"t,omitzero"` // it began; absent: it took no time of its own
+	Took    Opt[int64] `json:"took_ns,omitzero"`
+	Result  string     `json:"result"`            // StepOK, StepFailed, StepNone
+	Seen    string     `json:"seen,omitempty"`    // what was seen, for people; bounded in length, secrets masked
+	Do      string     `json:"do,omitempty"`      // what mends it
+	URL     string     `json:"url,omitempty"`     // secrets masked
+	Status  Opt[int64] `json:"status,omitzero"`   // of the answer
+	Headers []string   `json:"headers,omitempty"` // "Name: value" of the answer, those worth showing; secrets masked
+	Request Opt[int64] `json:"request,omitzero"`  // seq of the probe request that it is about
+	Part    Opt[int64] `json:"part,omitzero"`     // as of a request
 	PhaseWarmup  Phase = "warmup"
 	PhaseMeasure Phase = "measure"
+// The verdicts of a Step.
+const (
+	StepOK     = "ok"
+	StepFailed = "failed"
+	StepNone   = "not_observed" // it was not tried, or told nothing
+)
+
 	PhaseTail    Phase = "tail"
 )
 
@@ -211,6 +310,9 @@ const (
 	OutcomeOK        Outcome = "ok"
 	OutcomeStatus    Outcome = "http_status"
 	OutcomeConnect   Outcome = "connect"
+// ProbeSeq is the same of PhaseProbe.
+const ProbeSeq = int64(1) << 41
+
 	OutcomeTimeout   Outcome = "timeout" // Cause names the limit: connect, first_token, idle, total
 	OutcomeReset     Outcome = "reset"
 	OutcomeTruncated Outcome = "truncated_stream"
@@ -546,3 +648,4 @@ type Footer struct {
 	TEnd        int64            `json:"t_end"`
 	SHA256      string           `json:"sha256"` // of all lines before, newlines included
 }
+	ReasonProbe       = "probe"       // a probe failed: before the load, or by itself

@@ -16,7 +16,7 @@ import (
 )
 
 // Record is what a Reader yields: *Header, *Capabilities, *Request,
-// *ClientSample, *Scrape, *Call, *Footer or *Fault.
+// *ClientSample, *Scrape, *Call, *Step, *Footer or *Fault.
 type Record interface{ record() }
 
 func (*Header) record()       {}
@@ -25,6 +25,8 @@ func (*Request) record()      {}
 func (*ClientSample) record() {}
 func (*Scrape) record()       {}
 func (*Call) record()         {}
+func (*Step) record()         {}
+func (*ServerFacts) record()  {}
 func (*Footer) record()       {}
 func (*Fault) record()        {}
 
@@ -324,6 +326,12 @@ func (r *Reader) take(l *line) error {
 		bad = decodeInto(r, line, new(Scrape))
 	case "call":
 		bad = decodeInto(r, line, new(Call))
+	case "server":
+		bad = decodeInto(r, line, new(ServerFacts))
+	case "step":
+		bad = decodeInto(r, line, new(Step))
+	case "example":
+		bad = decodeInto(r, line, new(Example))
 	case "capabilities":
 		bad = decodeInto(r, line, new(Capabilities))
 	case "footer":

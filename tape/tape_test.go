@@ -88,6 +88,12 @@ func TestRoundTrip(t *testing.T) {
 					Role: "prefill", Kind: "sglang", Left: 3, NotFinite: 1, Repeated: 2, Missed: 4, Took: Some(int64(5)), Parse: Some(int64(0)), Bytes: Some(int64(9))},
 				&Scrape{Type: "scrape", T: 8, Source: "p0", Cause: ScrapeAuth, Error: "status 401", Status: 401},
 				&Call{Type: "call", What: CallFlush, Phase: PhasePrepare, Method: "POST", URL: "http://h/flush", T: -3, TEnd: 4, Status: Some(int64(200)), OK: true},
+				&ServerFacts{Type: "server", When: FactsBefore, T: -9, URL: "http://h", OK: true, Engine: "sglang", Version: "0.5", Models: []string{"m"},
+					Facts: map[string]string{"/version version": "0.5"}, Moving: []string{"/props uptime"}, Left: 2, Failed: map[string]string{"/info": "status 500"}},
+				&Step{Type: "step", Name: "tls", T: Some(int64(-7)), Took: Some(int64(0)), Result: StepFailed, Seen: "s", Do: "d", URL: "http://h/", Status: Some(int64(400)), Headers: []string{"Server: x"}, Request: Some(ProbeSeq)},
+				&Capabilities{Type: "capabilities", UsageWhole: Some(false), RoleChunk: RoleWith, Honoured: map[string]bool{"ignore_eos": false}, Finish: []string{"length"},
+					CachedFields: []string{"usage.x"}, Speculation: []string{"y"}, ChatOverhead: Some(int64(0)), Context: Some(int64(1)), Entry: EntryUnified, Model: "m",
+					How: map[string]string{"entry": "GET /server_info"}, Inferred: []string{"chat_overhead"}, By: []string{"probe-0"}},
 				&Footer{Type: "footer", Reason: ReasonCompleted, Warmup: Some(int64(0)), Planned: 2, OK: 2, Failed: map[string]int64{"reset": 0}},
 			}
 			path := filepath.Join(t.TempDir(), "tape") // no .zst: the content decides

@@ -86,7 +86,7 @@ func Create(path string, compress bool) (*Writer, error) {
 }
 
 // Write appends one line: a *Header (the first line, and no other), then
-// *Capabilities, *Request, *Call, *ClientSample and *Scrape in any order, and a
+// *Capabilities, *Request, *Example, *Call, *ServerFacts, *ClientSample and *Scrape in any order, and a
 // *Footer, after which nothing may follow. The type field, an empty Schema and
 // the footer's SHA256 are filled in on the way out; the argument is not changed.
 // A line that cannot be written as JSON (NaN, infinity) is refused and leaves
@@ -148,6 +148,18 @@ func (w *Writer) encode(line any) ([]byte, error) {
 	case *Call:
 		c := *v
 		c.Type = "call"
+		b, err = json.Marshal(c)
+	case *ServerFacts:
+		c := *v
+		c.Type = "server"
+		b, err = json.Marshal(c)
+	case *Example:
+		c := *v
+		c.Type = "example"
+		b, err = json.Marshal(c)
+	case *Step:
+		c := *v
+		c.Type = "step"
 		b, err = json.Marshal(c)
 	case *Footer:
 		c := *v
