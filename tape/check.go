@@ -36,7 +36,8 @@ func (r *Request) Check() error {
 		{"bytes.sent", Some(r.Bytes.Sent)}, {"bytes.body", Some(r.Bytes.Body)}, {"bytes.reads", Some(r.Bytes.Reads)},
 		{"retry_after_ns", r.RetryAfter}, {"asked.output", r.Asked.Output}, {"asked.input", r.Asked.Input}, {"asked.cached", r.Asked.Cached}, {"tokens.input", r.Tokens.Input}, {"tokens.output", r.Tokens.Output}, {"tokens.recount", r.Tokens.Recount},
 		{"tokens.cached", r.Tokens.Cached}, {"tokens.reasoning", r.Tokens.Reasoning},
-		{"tokens.accepted", r.Tokens.Accepted}, {"tokens.rejected", r.Tokens.Rejected}, {"tokens.verify", r.Tokens.Verify}, {"tokens.drafted", r.Tokens.Drafted},
+		{"tokens.accepted", r.Tokens.Accepted}, {"tokens.rejected", r.Tokens.Rejected}, {"tokens.verify", r.Tokens.Verify},
+		{"tokens.cached_device", r.Tokens.CachedDevice}, {"tokens.cached_host", r.Tokens.CachedHost}, {"tokens.cached_storage", r.Tokens.CachedStorage}, {"tokens.drafted", r.Tokens.Drafted},
 	} {
 		if c.v.OK && c.v.V < 0 {
 			return fmt.Errorf("%s is %d, below 0", c.name, c.v.V)

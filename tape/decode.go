@@ -122,6 +122,8 @@ func (c *cursor) request(r *Request) {
 					c.opt(&r.Asked.Input)
 				case "cached":
 					c.opt(&r.Asked.Cached)
+				case "group":
+					c.text(&r.Asked.Group)
 				default:
 					c.skip(key)
 				}
@@ -158,6 +160,12 @@ func (c *cursor) request(r *Request) {
 			c.opt(&r.RetryAfter)
 		case "engine":
 			c.std(&r.Engine)
+		case "model":
+			if r.Model.OK = !c.null(); r.Model.OK {
+				c.text(&r.Model.V)
+			} else {
+				r.Model.V = ""
+			}
 		case "finish":
 			c.text(&r.Finish)
 		case "outcome":
@@ -220,6 +228,16 @@ func (c *cursor) tokens(t *Tokens) {
 			c.opt(&t.Verify)
 		case "drafted":
 			c.opt(&t.Drafted)
+		case "cached_device":
+			c.opt(&t.CachedDevice)
+		case "cached_host":
+			c.opt(&t.CachedHost)
+		case "cached_storage":
+			c.opt(&t.CachedStorage)
+		case "cached_backend":
+			c.text(&t.CachedBackend)
+		case "unread":
+			c.text(&t.Unread)
 		default:
 			c.skip(key)
 		}

@@ -63,6 +63,7 @@ func appendRequest(b []byte, r *Request) []byte {
 		b = appendOpt(b, `,"output":`, r.Asked.Output)
 		b = appendOpt(b, `,"input":`, r.Asked.Input)
 		b = appendOpt(b, `,"cached":`, r.Asked.Cached)
+		b = appendTextIf(b, `,"group":`, r.Asked.Group)
 		b = append(dropComma(b, from), '}')
 	}
 	if t := &r.Tokens; *t != (Tokens{}) {
@@ -79,6 +80,11 @@ func appendRequest(b []byte, r *Request) []byte {
 		b = appendOpt(b, `,"rejected":`, t.Rejected)
 		b = appendOpt(b, `,"verify":`, t.Verify)
 		b = appendOpt(b, `,"drafted":`, t.Drafted)
+		b = appendOpt(b, `,"cached_device":`, t.CachedDevice)
+		b = appendOpt(b, `,"cached_host":`, t.CachedHost)
+		b = appendOpt(b, `,"cached_storage":`, t.CachedStorage)
+		b = appendTextIf(b, `,"cached_backend":`, t.CachedBackend)
+		b = appendTextIf(b, `,"unread":`, t.Unread)
 		b = append(dropComma(b, from), '}')
 	}
 	if len(r.StepsAccepting) > 0 {
@@ -106,6 +112,9 @@ func appendRequest(b []byte, r *Request) []byte {
 		}
 	}
 
+	if r.Model.OK {
+		b = appendText(b, `,"model":`, r.Model.V)
+	}
 	b = appendTextIf(b, `,"finish":`, r.Finish)
 	b = appendText(b, `,"outcome":`, string(r.Outcome))
 	b = appendTextIf(b, `,"cause":`, r.Cause)

@@ -60,10 +60,10 @@ func genRequest() *rapid.Generator[*Request] {
 			Ref:  Ref{Row: i(), Offset: i(), SHA256: s()},
 			TDue: o(), TReady: o(), TReleased: o(), TConn: o(), URL: o(), TWroteFirst: o(), TWrote: o(), THeaders: o(),
 			TFirstEvent: o(), TFirstToken: o(), TFirstVisible: o(), TLastToken: o(), TEnd: o(),
-			Events: genEvents().Draw(t, "events"), Asked: Asked{Output: o(), Input: o(), Cached: o()},
-			Tokens: Tokens{Input: o(), InputSource: s(), Output: o(), OutputSource: s(), Recount: o(), Cached: o(), Reasoning: o(), Accepted: o(), Rejected: o(), Verify: o(), Drafted: o()},
+			Events: genEvents().Draw(t, "events"), Asked: Asked{Output: o(), Input: o(), Cached: o(), Group: s()},
+			Tokens: Tokens{Input: o(), InputSource: s(), Output: o(), OutputSource: s(), Recount: o(), Cached: o(), Reasoning: o(), Accepted: o(), Rejected: o(), Verify: o(), Drafted: o(), CachedDevice: o(), CachedHost: o(), CachedStorage: o(), CachedBackend: s(), Unread: s()},
 			Bytes:  Bytes{Sent: i(), Body: i(), Reads: i()}, HTTP: HTTP{Status: int(i()), Proto: s()}, RetryAfter: o(),
-			Finish: s(), Outcome: Outcome(s()), Cause: s(), Message: s(), Flags: rapid.SliceOfN(text, 0, 3).Draw(t, "flags"), Attempts: int(i()),
+			Model: genOpt(text).Draw(t, "model"), Finish: s(), Outcome: Outcome(s()), Cause: s(), Message: s(), Flags: rapid.SliceOfN(text, 0, 3).Draw(t, "flags"), Attempts: int(i()),
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "log") {
 			r.AttemptLog = append(r.AttemptLog, Attempt{TReleased: o(), TEnd: o(), Status: int(i()), Outcome: Outcome(s()), Cause: s(), Message: s(), RetryAfter: o(), Wait: i()})

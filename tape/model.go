@@ -70,6 +70,9 @@ type Header struct {
 	Cache  *CachePlan      `json:"cache,omitempty"` // what the server's prefix cache was expected to serve
 	Import *Import         `json:"import,omitempty"`
 	Merged *Merged         `json:"merged,omitempty"` // the tape was made of other tapes: see Merge
+	// Command is the command line as it was given, the program first, secrets masked.
+	Command []string `json:"command,omitempty"`
+	Source  *Source  `json:"source,omitempty"` // state of the source folder that provenance.source names
 }
 
 // Import says that a tape was made of another tool's results. What that tool never
@@ -100,6 +103,12 @@ type Tool struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`
 	VCS     string `json:"vcs,omitempty"`
+
+	Modified Opt[bool] `json:"modified,omitzero"`    // built from source with changes that are not in VCS
+	VCSTime  string    `json:"vcs_time,omitempty"`   // when VCS was committed, RFC 3339
+	Built    string    `json:"built,omitempty"`      // when the program's file was written, RFC 3339
+	Platform string    `json:"platform,omitempty"`   // what it was built for: "linux/amd64"
+	Sum      string    `json:"module_sum,omitempty"` // of its module, when it was built from a released one
 }
 
 // Anchor ties the run's monotonic epoch (t = 0) to the world.
@@ -146,15 +155,6 @@ type Host struct {
 	Kernel string `json:"kernel,omitempty"`
 	NoFile int64  `json:"nofile,omitempty"` // descriptor limit
 	Ports  int64  `json:"ports,omitempty"`  // ephemeral ports
-}
-
-// Server is what preflight learned with GETs only.
-type Server struct {
-	URL     string   `json:"url"` // final URL of the requests
-	Engine  string   `json:"engine,omitempty"`
-	Version string   `json:"version,omitempty"`
-	Model   string   `json:"model,omitempty"` // the id that requests carry
-	Models  []string `json:"models,omitempty"`
 
 	Distribution string       `json:"distribution,omitempty"` // "Ubuntu 24.04.1 LTS"
 	CPUModel     string       `json:"cpu_model,omitempty"`
@@ -187,6 +187,15 @@ type Source struct {
 	Diff      string     `json:"diff_sha256,omitempty"` // of git diff --binary HEAD; absent: clean, or not observed
 	By        string     `json:"by,omitempty"`          // "git", or "files": read without git, which says nothing of changes
 	Why       string     `json:"why,omitempty"`         // what was not observed, and why
+}
+
+// Server is what preflight learned with GETs only.
+type Server struct {
+	URL     string   `json:"url"` // final URL of the requests
+	Engine  string   `json:"engine,omitempty"`
+	Version string   `json:"version,omitempty"`
+	Model   string   `json:"model,omitempty"` // the id that requests carry
+	Models  []string `json:"models,omitempty"`
 	Remote  string   `json:"remote,omitempty"` // address of the first connection
 
 	URLs      []string `json:"urls,omitempty"`      // all final URLs, when there are several; the first is URL
@@ -205,7 +214,7 @@ type TLS struct {
 }
 
 // Capabilities is what the server was proved to report in this run. Empty
-// strings and absent values mean "not known".
+// strings and absent values mean "not known". Later lines add to earlier ones.
 type Capabilities struct {
 	Type           string       `json:"type"`            // "capabilities"
 	Usage          string       `json:"usage,omitempty"` // of streams: UsageEnd …
@@ -216,15 +225,6 @@ type Capabilities struct {
 	MaxTokensField string       `json:"max_tokens_field,omitempty"`
 	By             []string     `json:"by,omitempty"`  // "probe-0": the request of seq ProbeSeq + 0; "GET /path": an answer
 	Part           Opt[int64]   `json:"part,omitzero"` // as of a request
-}
-
-// Phase says what a request was for. Only PhaseMeasure enters statistics.
-type Phase string
-
-// The phases of a run.
-const (
-	PhaseProbe   Phase = "probe"
-	PhasePrepare Phase = "prepare"
 
 	UsageWhole   Opt[bool]         `json:"usage_whole,omitzero"`    // an answer that was not streamed carried usage
 	RoleChunk    string            `json:"role_chunk,omitempty"`    // when the role-only first chunk comes: RoleBefore, RoleWith
@@ -285,8 +285,8 @@ type Step struct {
 	Headers []string   `json:"headers,omitempty"` // "Name: value" of the answer, those worth showing; secrets masked
 	Request Opt[int64] `json:"request,omitzero"`  // seq of the probe request that it is about
 	Part    Opt[int64] `json:"part,omitzero"`     // as of a request
-	PhaseWarmup  Phase = "warmup"
-	PhaseMeasure Phase = "measure"
+}
+
 // The verdicts of a Step.
 const (
 	StepOK     = "ok"
@@ -294,12 +294,24 @@ const (
 	StepNone   = "not_observed" // it was not tried, or told nothing
 )
 
+// Phase says what a request was for. Only PhaseMeasure enters statistics.
+type Phase string
+
+// The phases of a run.
+const (
+	PhaseProbe   Phase = "probe"
+	PhasePrepare Phase = "prepare"
+	PhaseWarmup  Phase = "warmup"
+	PhaseMeasure Phase = "measure"
 	PhaseTail    Phase = "tail"
 )
 
 // PrepareSeq is the Seq of the first request of PhasePrepare: these are no rows of
 // the plan, and count from beyond any.
 const PrepareSeq = int64(1) << 40
+
+// ProbeSeq is the same of PhaseProbe.
+const ProbeSeq = int64(1) << 41
 
 // Outcome is the class of a request's end. Only OutcomeOK enters latency and
 // token statistics.
@@ -310,9 +322,6 @@ const (
 	OutcomeOK        Outcome = "ok"
 	OutcomeStatus    Outcome = "http_status"
 	OutcomeConnect   Outcome = "connect"
-// ProbeSeq is the same of PhaseProbe.
-const ProbeSeq = int64(1) << 41
-
 	OutcomeTimeout   Outcome = "timeout" // Cause names the limit: connect, first_token, idle, total
 	OutcomeReset     Outcome = "reset"
 	OutcomeTruncated Outcome = "truncated_stream"
@@ -399,6 +408,10 @@ type Request struct {
 	// unit in the name: prompt_ms, total_duration_ns. No metric is made of it.
 	Engine map[string]float64 `json:"engine,omitempty"`
 
+	// Model is the one that the reply named, the last one if it named several; empty:
+	// the one that was asked for; absent: it named none.
+	Model Opt[string] `json:"model,omitzero"`
+
 	Finish     string    `json:"finish,omitempty"` // verbatim; empty: none seen
 	Outcome    Outcome   `json:"outcome"`
 	Cause      string    `json:"cause,omitempty"`
@@ -474,7 +487,14 @@ type Asked struct {
 	Output Opt[int64] `json:"output,omitzero"` // max_tokens
 	Input  Opt[int64] `json:"input,omitzero"`  // tokens of the prompt, counted by the model's tokenizer over the text that its chat template makes
 	Cached Opt[int64] `json:"cached,omitzero"` // of these, tokens that the server's prefix cache was expected to have
+	Group  string     `json:"group,omitempty"` // of prompts that begin alike: GroupManifest or GroupSystem and what names it there; "": none is known
 }
+
+// How Asked.Group begins: who says that prompts begin alike.
+const (
+	GroupManifest = "manifest:" // of a built set, and its number there: "manifest:3"; of dataset K of several "manifest:K/3"
+	GroupSystem   = "system:"   // the prompts have the same system message; the first 8 bytes of its SHA-256, hex
+)
 
 // Token count sources.
 const (
@@ -498,6 +518,15 @@ type Tokens struct {
 	Rejected     Opt[int64] `json:"rejected,omitzero"`
 	Verify       Opt[int64] `json:"verify,omitzero"`
 	Drafted      Opt[int64] `json:"drafted,omitzero"` // proposed drafts, where the server counts those; rejected is then drafted − accepted
+
+	// Where the cached tokens lay, as the server splits them.
+	CachedDevice  Opt[int64] `json:"cached_device,omitzero"`
+	CachedHost    Opt[int64] `json:"cached_host,omitzero"`
+	CachedStorage Opt[int64] `json:"cached_storage,omitzero"`
+	CachedBackend string     `json:"cached_backend,omitempty"` // what that storage is, verbatim
+	// Unread are counts that came and are no whole number from 0 on, so that none
+	// was taken: "cached=-3 output=2.5", by the names above, as they came; bounded.
+	Unread string `json:"unread,omitempty"`
 }
 
 // Bytes counts what went over the wire.
@@ -590,6 +619,30 @@ const (
 	ScrapeEmpty    = "empty"     // no series at all
 )
 
+// When the facts of a ServerFacts were asked for.
+const (
+	FactsBefore = "before" // the first request
+	FactsAfter  = "after"  // the last one had ended
+)
+
+// ServerFacts is what a server says about itself, by GETs alone: once before the
+// load and once after it, so that what changed in mid-run can be seen.
+type ServerFacts struct {
+	Type    string            `json:"type"` // "server"
+	When    string            `json:"when"` // FactsBefore, FactsAfter
+	T       int64             `json:"t"`    // it was asked, ns since the epoch
+	URL     string            `json:"url"`  // root of the server, secrets masked
+	OK      bool              `json:"ok"`   // some endpoint answered
+	Engine  string            `json:"engine,omitempty"`
+	Version string            `json:"version,omitempty"`
+	Models  []string          `json:"models,omitempty"`   // ids of its list
+	Facts   map[string]string `json:"facts,omitempty"`    // by endpoint and path: "/get_server_info tp_size"; values bounded, secrets masked
+	Moving  []string          `json:"volatile,omitempty"` // names of facts that change by themselves, and are not kept
+	Left    int64             `json:"left,omitempty"`     // further facts that were not kept
+	Failed  map[string]string `json:"failed,omitempty"`   // endpoints that did not answer, and how; of those that answered before alone
+	Part    Opt[int64]        `json:"part,omitzero"`      // as of a request
+}
+
 // Call is a request beside the load that asks for no generation, such as one that
 // empties the server's cache.
 type Call struct {
@@ -622,6 +675,7 @@ const (
 	ReasonDataset     = "dataset"     // a row could not be read or encoded in mid-run
 	ReasonRows        = "rows"        // the dataset's rows ran out before load.duration
 	ReasonPrepare     = "prepare"     // preparation failed: the cache is not in the state that was asked for
+	ReasonProbe       = "probe"       // a probe failed: before the load, or by itself
 	ReasonAbort       = "abort"       // too many requests failed: limits.abort
 	ReasonMerged      = "merged"      // the parts of a merged tape ended for different reasons
 	ReasonImported    = "imported"    // the tape was made of another tool's results, which do not say why they end
@@ -648,4 +702,3 @@ type Footer struct {
 	TEnd        int64            `json:"t_end"`
 	SHA256      string           `json:"sha256"` // of all lines before, newlines included
 }
-	ReasonProbe       = "probe"       // a probe failed: before the load, or by itself
