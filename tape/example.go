@@ -39,7 +39,7 @@ type Example struct {
 }
 
 // Class is what the failures have in common of which this is the first.
-func (e *Example) Class() Class { return Class{e.Outcome, e.Cause, e.Status} }
+func (e *Example) Class() Class { return ClassOf(e.Outcome, e.Cause, e.Status) }
 
 // Class tells failures apart: by outcome, cause and, where that is the failure,
 // status.

@@ -60,7 +60,7 @@ func TestFormatIsTrue(t *testing.T) {
 		OutcomeOK, OutcomeStatus, OutcomeConnect, OutcomeTimeout, OutcomeReset, OutcomeTruncated, OutcomeServer, OutcomeMalformed,
 		OutcomeTooLarge, OutcomeNotStream, OutcomeRedirect, OutcomeEmpty, OutcomeFiltered, OutcomeAborted, OutcomeCancelled, OutcomeClient, OutcomeUnknown, OutcomeAbandoned,
 		ReasonCompleted, ReasonDuration, ReasonInterrupted, ReasonRefused, ReasonWarmup, ReasonRecorder, ReasonDisk, ReasonInternal, ReasonDataset, ReasonRows, ReasonAbort, ReasonMerged, ReasonImported,
-		CallFlush, ScrapeConnect, ScrapeTimeout, ScrapeAuth, ScrapeStatus, ScrapeTooLarge, ScrapeCoding, ScrapeBroken, ScrapeEmpty, CacheBySpec, CacheByManifest, SourceUsage, SourceEngine, SourceTokenizer, SourceEvents,
+		CallFlush, FactsBefore, FactsAfter, ScrapeConnect, ScrapeTimeout, ScrapeAuth, ScrapeStatus, ScrapeTooLarge, ScrapeCoding, ScrapeBroken, ScrapeEmpty, CacheBySpec, CacheByManifest, SourceUsage, SourceEngine, SourceTokenizer, SourceEvents,
 	} {
 		if w := reflect.ValueOf(word).String(); !strings.Contains(string(text), "`"+w+"`") && !strings.Contains(string(text), "`\""+w+"\"`") {
 			t.Errorf("FORMAT.md does not name %q", w)

@@ -45,6 +45,7 @@ func save(t testing.TB, h Header, footer bool) string {
 	p.Seq, p.Phase, p.Session = PrepareSeq, PhasePrepare, Some("s0")
 	must(t, w.Write(p))
 	must(t, w.Write(&Call{What: CallFlush, Phase: PhasePrepare, T: -5, TEnd: -3, OK: true}))
+	must(t, w.Write(&ServerFacts{When: FactsBefore, T: -9, URL: "http://h", OK: true}))
 	for i := range int64(3) {
 		q := stream(i, 5)
 		move(q, nil, &Part{Shift: i * 1e9}, Opt[int64]{})
@@ -169,7 +170,7 @@ func checkMerged(t *testing.T, h *Header, all []byte, paths []string) {
 // model grows.
 func TestMoveKnowsEveryTime(t *testing.T) {
 	var n int64
-	for _, rec := range []Record{new(Request), new(ClientSample), new(Scrape), new(Call)} {
+	for _, rec := range []Record{new(Request), new(ClientSample), new(Scrape), new(Call), new(ServerFacts)} {
 		fill(reflect.ValueOf(rec).Elem(), &n)
 		before, _ := json.Marshal(rec)
 		move(rec, nil, &Part{Shift: 1 << 30}, Some(int64(7)))

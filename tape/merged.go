@@ -69,9 +69,26 @@ func move(rec Record, from, to *Part, index Opt[int64]) {
 	case *Scrape:
 		q.Part = index
 		q.T += shift
+	case *ServerFacts:
+		q.Part = index
+		q.T += shift
+	case *Example:
+		q.Part = index
+		q.T += shift
+		if q.Seq >= PrepareSeq {
+			q.Seq += to.Prepare - from.Prepare
+		} else {
+			q.Seq += to.Seq - from.Seq
+		}
 	case *Call:
 		q.Part = index
 		q.T, q.TEnd = q.T+shift, q.TEnd+shift
+	case *Step:
+		q.Part = index
+		later(&q.T, shift)
+		if q.Request.OK {
+			q.Request.V += to.Prepare - from.Prepare
+		}
 	}
 }
 
@@ -83,12 +100,6 @@ func later(t *Opt[int64], shift int64) {
 
 // partOf is the part that a record says it is of.
 func partOf(rec Record) Opt[int64] {
-	case *Step:
-		q.Part = index
-		later(&q.T, shift)
-		if q.Request.OK {
-			q.Request.V += to.Prepare - from.Prepare
-		}
 	switch q := rec.(type) {
 	case *Request:
 		return q.Part
@@ -98,7 +109,13 @@ func partOf(rec Record) Opt[int64] {
 		return q.Part
 	case *Scrape:
 		return q.Part
+	case *ServerFacts:
+		return q.Part
+	case *Example:
+		return q.Part
 	case *Call:
+		return q.Part
+	case *Step:
 		return q.Part
 	}
 	return Opt[int64]{}
@@ -115,8 +132,6 @@ const (
 func (a Anchor) wallTime() (time.Time, error) {
 	if a.Wall == "" {
 		return time.Time{}, fmt.Errorf("does not say when it began (its header has no anchor.wall)")
-	case *Step:
-		return q.Part
 	}
 	t, err := time.Parse(time.RFC3339Nano, a.Wall)
 	if err != nil {

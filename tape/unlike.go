@@ -36,7 +36,7 @@ func (e *UnlikeError) Error() string {
 // request meets, or are held together otherwise (contents by hash, caps and rates
 // by groups). A path stands for all below it.
 var free = []string{
-	"spec.name", "spec.seeds", "spec.telemetry", "spec.record.compress", "spec.report.windows",
+	"spec.name", "spec.notes", "spec.provenance", "spec.seeds", "spec.telemetry", "spec.record.compress", "spec.report.windows",
 	"spec.target.api_key", "spec.target.tokenizer", "spec.target.ca_file", "spec.target.cert_file", "spec.target.key_file", "spec.target.resolve",
 	"spec.workload.dataset.path", "spec.workload.dataset.skip", "spec.workload.dataset.limit", "spec.workload.mix[].dataset", "spec.prepare.dataset",
 	"spec.load.requests", "spec.load.sessions", "spec.load.duration", "spec.load.warmup",
