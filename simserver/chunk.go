@@ -14,6 +14,7 @@ type encoder struct {
 	prefix []byte // of every chunk, up to the choices array
 	stream *sim.Stream
 	spec   bool // report accepted and rejected tokens
+	o      *Options
 	report CacheReport
 }
 
@@ -35,7 +36,7 @@ func newEncoder(o *Options, g *generation, s *sim.Stream, id string, created int
 	p = append(p, `,"model":`...)
 	p = appendString(p, g.model)
 	p = append(p, `,"choices":[`...)
-	return &encoder{g: g, prefix: p, stream: s, spec: o.SpecUsage && o.TokensPerEvent > 1, report: o.CacheReport}
+	return &encoder{g: g, prefix: p, stream: s, spec: o.SpecUsage && o.TokensPerEvent > 1, o: o, report: o.CacheReport}
 }
 
 func appendString(b []byte, s string) []byte {
@@ -108,6 +109,7 @@ func (e *encoder) end(b []byte, usage, done bool) []byte {
 		b = append(b, e.prefix...)
 		b = append(b, `],"usage":`...)
 		b = e.usage(b, e.stream.Len, e.stream.Facts())
+		b = e.ext(b)
 		b = append(b, "}\n\n"...)
 	}
 	if done {
@@ -144,6 +146,14 @@ func (e *encoder) usage(b []byte, out int64, f sim.Facts) []byte {
 	return append(b, '}')
 }
 
+// ext is what the body asked for beside the API.
+func (e *encoder) ext(b []byte) []byte {
+	if !e.g.details {
+		return b
+	}
+	return e.o.sglext(b, e.stream.Len, e.stream.Facts())
+}
+
 // whole is the body of an answer that is not streamed.
 func (e *encoder) whole(b []byte, usage bool) []byte {
 	b = append(b, e.prefix...)
@@ -162,5 +172,6 @@ func (e *encoder) whole(b []byte, usage bool) []byte {
 		b = append(b, `,"usage":`...)
 		b = e.usage(b, e.stream.Len, e.stream.Facts())
 	}
+	b = e.ext(b)
 	return append(b, `,"metadata":{"weight_version":"default"}}`...)
 }

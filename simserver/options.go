@@ -57,7 +57,8 @@ type Options struct {
 	TokensPerEvent int     `json:"tokens_per_event"` // most tokens a decode step yields (speculation when > 1)
 	AcceptRate     float64 `json:"accept_rate"`      // chance that a drafted token is accepted, 0..1
 	CopyAcceptRate float64 `json:"copy_accept_rate"` // the same where the prompt asks for a copy "word for word"; 0: as AcceptRate
-	SpecUsage      bool    `json:"spec_usage"`       // completion_tokens_details with accepted and rejected tokens
+	SpecUsage      bool    `json:"spec_usage"`       // accepted and rejected tokens, in completion_tokens_details and in SGLang's own fields
+	SpecVerify     bool    `json:"spec_verify"`      // verify steps, in SGLang's own fields
 
 	RoleChunk   Role `json:"role_chunk"`
 	Incremental bool `json:"incremental"` // /generate streams only what is new (SGLang: --incremental-streaming-output)
@@ -81,7 +82,7 @@ func Defaults() Options {
 		Slots: 64, PrefillFixed: 5 * time.Millisecond, PrefillPerToken: 50 * time.Microsecond,
 		DecodeBase: 10 * time.Millisecond, DecodePerSeq: 50 * time.Microsecond,
 		Cache: true, PageSize: 16, CachePages: 16384, CacheReport: CacheReportAboveZero,
-		OutputMean: 128, OutputCV: 0.5, TokensPerEvent: 1, AcceptRate: 1,
+		OutputMean: 128, OutputCV: 0.5, TokensPerEvent: 1, AcceptRate: 1, SpecVerify: true,
 		RoleChunk: RoleToken, Seed: 1, Keep: 10000,
 	}
 }

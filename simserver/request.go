@@ -53,6 +53,7 @@ type wireRequest struct {
 	IgnoreEOS           bool            `json:"ignore_eos"`
 	N                   *int64          `json:"n"`
 	Seed                *int64          `json:"seed"`
+	SpecDetails         bool            `json:"return_spec_tokens_details"`
 	StreamOptions       *struct {
 		IncludeUsage    bool `json:"include_usage"`
 		ContinuousUsage bool `json:"continuous_usage_stats"`
@@ -70,6 +71,7 @@ type generation struct {
 	model           string
 	stream          bool
 	usage, everyUse bool
+	details         bool   // counts of speculation in sglext
 	sglang          bool   // at /generate: SGLang's form, not TGI's
 	echo            string // Triton: the prompt, repeated before the output
 	req             sim.Request
@@ -87,7 +89,7 @@ func (o *Options) parse(body []byte, chat bool) (*generation, *apiError) {
 		}
 		return nil, badRequest("body: JSON decode error: %v", err)
 	}
-	g := &generation{chat: chat, model: w.Model, stream: w.Stream}
+	g := &generation{chat: chat, model: w.Model, stream: w.Stream, details: w.SpecDetails}
 	if g.model == "" {
 		g.model = o.Model
 	}

@@ -115,16 +115,7 @@ func (f *sglangFace) object(from, n int64, counts bool) []byte {
 		b = strconv.AppendInt(b, done, 10)
 		b = append(b, `,"cached_tokens":`...)
 		b = strconv.AppendInt(b, facts.Cached, 10)
-		if a.s.o.TokensPerEvent > 1 {
-			b = append(b, `,"spec_verify_ct":`...)
-			b = strconv.AppendInt(b, a.steps-1, 10) // prefill makes the first token
-			if a.s.o.SpecUsage && facts.Drafted > 0 {
-				b = append(b, `,"spec_accepted_drafts":`...)
-				b = strconv.AppendInt(b, facts.Accepted, 10)
-				b = append(b, `,"spec_proposed_drafts":`...)
-				b = strconv.AppendInt(b, facts.Drafted, 10)
-			}
-		}
+		b = a.s.o.appendSpec(b, a.steps-1, done, facts, done == a.st.Len) // prefill makes the first token
 	}
 	return append(b, "}}"...)
 }

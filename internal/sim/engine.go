@@ -346,6 +346,10 @@ func (e *Engine) finishDecode(l *lane, n int) {
 			s.mu.Lock()
 			s.drafted += int64(draft)
 			s.accepted += int64(a)
+			if s.accepting == nil {
+				s.accepting = make([]int64, draft+1)
+			}
+			s.accepting[a]++
 			s.mu.Unlock()
 			k += int64(a)
 		}

@@ -50,6 +50,7 @@ type Stream struct {
 	cached      int64
 	drafted     int64 // tokens proposed, and how many of them were accepted
 	accepted    int64
+	accepting   []int64 // verify steps by accepted tokens
 
 	// The engine's own, under its lock.
 	rest int64 // prompt tokens still to prefill
@@ -94,13 +95,16 @@ type Facts struct {
 	Admitted, PrefillDone int64
 	Cached                int64 // prompt tokens taken from the prefix cache
 	Drafted, Accepted     int64 // speculation
+	// Accepting counts verify steps by the drafted tokens that they accepted: entry j
+	// those that accepted exactly j.
+	Accepting []int64
 }
 
 // Facts may be called at any time.
 func (s *Stream) Facts() Facts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Facts{s.admitted, s.prefillDone, s.cached, s.drafted, s.accepted}
+	return Facts{s.admitted, s.prefillDone, s.cached, s.drafted, s.accepted, slices.Clone(s.accepting)}
 }
 
 // AppendTokens appends the text of output tokens from, from+1 … from+n-1.
