@@ -309,10 +309,23 @@ func newRequest(ctx context.Context, method string, target address, header http.
 func withConn(ctx context.Context, s *Simple) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		if cn, ok := info.Conn.(*conn); ok {
-			s.Remote, s.TLS = cn.remote, cn.setup.info
+			s.on(cn, info.Reused)
 		}
 	}})
 }
+
+// on notes which connection carried it.
+func (s *Simple) on(cn *conn, reused bool) {
+	s.Remote, s.TLS, s.Reused = cn.remote, cn.setup.info, reused
+	s.DNS, s.Dial, s.Shake = -1, -1, -1
+	if !reused {
+		s.DNS, s.Dial, s.Shake = cn.setup.dns, cn.setup.dial, cn.setup.tls
+	}
+}
+
+// CloseIdle closes the connections over HTTP/1 that carry no request, so that the
+// next request of the load finds none ready.
+func (c *Client) CloseIdle() { c.load.CloseIdleConnections() }
 
 // Close ends all requests with ErrClosed and closes every connection. It does not
 // wait for the goroutines of net/http, which end at once.

@@ -74,6 +74,9 @@ type Config struct {
 	// SGLang, vLLM and most gateways log. NoID sends none.
 	IDHeader string
 	NoID     bool
+	// KeepWire makes Do return the answer's header and so many bytes of its body as
+	// they came: for a look at the names of fields.
+	KeepWire int
 }
 
 // Exchanger sends items and understands the answers. It is safe for concurrent
@@ -85,6 +88,7 @@ type Exchanger struct {
 	echoes  bool // the server may repeat the prompt
 	bounds  bounds
 	flights sync.Pool // of *flight
+	seen    classes   // of failures that have an example
 }
 
 // New makes an Exchanger. cfg is not to be changed afterwards.
@@ -173,16 +177,7 @@ func (e *Exchanger) URL() string { return e.cfg.URL }
 // Show is what Do would send as the request with this id and session ("": none),
 // for people: header values and fields of the body that may be secret are masked.
 func (e *Exchanger) Show(p *Prepared, id, session string) (method, url string, header http.Header, body []byte) {
-	header = e.headerFor(id, session).Clone()
-	for name, values := range header {
-		_, given := e.cfg.Header[name]
-		for i, v := range values {
-			if values[i] = e.mask(v); given && values[i] == v {
-				values[i] = secret.Mark(name, v)
-			}
-		}
-	}
-	return http.MethodPost, e.mask(e.cfg.URL), header, e.show(p.Body)
+	return http.MethodPost, e.mask(e.cfg.URL), e.shown(e.headerFor(id, session)), e.show(p.Body)
 }
 
 // show is a body for people. What is not masked keeps its bytes.

@@ -76,6 +76,10 @@ type flight struct {
 
 	form  form
 	head  []byte // first bytes of the body, for messages
+	wire  []byte // more of them, as Config.KeepWire asks; given away
+	at    int    // buf[:at] are the last bytes of the body, as far as they are kept
+	fed   int    // bytes of the body that the framer got last
+	fault fault  // first event at fault
 	bytes int64
 	reads int64
 
@@ -203,6 +207,9 @@ func (x *flight) chunk(b []byte, marks []client.Mark, stream bool) (done bool, e
 	if room := headBytes - len(x.head); room > 0 {
 		x.head = append(x.head, b[:min(room, len(b))]...)
 	}
+	if room := x.e.cfg.KeepWire - len(x.wire); room > 0 {
+		x.wire = append(x.wire, b[:min(room, len(b))]...)
+	}
 	if x.form == formUnknown {
 		at := x.sniff(b)
 		if x.form == formStream && !stream {
@@ -221,6 +228,7 @@ func (x *flight) chunk(b []byte, marks []client.Mark, stream bool) (done bool, e
 		return false, nil
 	}
 	x.event.Feed(b)
+	x.fed = len(b)
 	before := x.tokens
 	w := walk{marks: marks}
 	for {
@@ -292,10 +300,14 @@ func (x *flight) sniff(b []byte) int {
 // whether the event is the end mark.
 func (x *flight) read(ev frame.Event, t int64) (done bool) {
 	x.marks = x.dec.Event(ev.Name, ev.Payload, x.marks[:0])
+	f := x.dec.Facts()
+	if f.Malformed > 0 || f.Err != nil {
+		x.blame(ev)
+	}
 	for _, m := range x.marks {
 		x.log(m, t)
 	}
-	return x.dec.Facts().Done
+	return f.Done
 }
 
 // tooMany is why the answer is given up for the number of its events, or nil.

@@ -119,6 +119,9 @@ func (e *Exchanger) refused(resp *client.Response, w *watch, x *flight) verdict 
 			break
 		}
 	}
+	if x.e.cfg.KeepWire > 0 {
+		x.wire = bytes.Clone(x.head)
+	}
 	v := verdict{outcome: tape.OutcomeStatus, end: resp.Body.Last()}
 	status := strings.TrimSpace(fmt.Sprintf("%d %s", resp.Status, http.StatusText(resp.Status)))
 	if to := resp.Header.Get("Location"); resp.Status/100 == 3 && to != "" {

@@ -28,6 +28,7 @@ var CheckNames = []string{
 	"offered_rate",
 	"output_off_text",
 	"output_short",
+	"probe_contradicted",
 	"repeats",
 	"send_delay",
 	"server_changed",
@@ -55,6 +56,7 @@ func Default() *Spec {
 			Cache:    "auto",
 			History:  "server",
 		},
+		Probe:   "off",
 		Prepare: Prepare{Concurrency: 1, OutputTokens: 1},
 		Load: Load{
 			Requests:    1,

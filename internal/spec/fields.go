@@ -31,8 +31,11 @@ func choices() map[string][]string {
 		"load.think.kind":             {"fixed", "uniform", "exponential"},
 		"load.ramp.shape":             {"linear", "exponential"},
 		"load.tail":                   {"none", "auto"},
+		"probe":                       {"off", "short", "cache"},
 		"record.output":               {"hash", "full", "none"},
 		"report.windows":              {"whole", "stable", "steady"},
+		"telemetry.metrics.role":      {"prefill", "decode", "entry", "node", "device"},
+		"telemetry.metrics.kind":      {"auto", "sglang", "vllm", "tgi", "dynamo", "llamacpp", "node", "dcgm", "npu", "other"},
 	}
 }
 

@@ -9,10 +9,12 @@ type Spec struct {
 	Target   Target   `json:"target"`
 	Workload Workload `json:"workload"`
 	Load     Load     `json:"load"`
-	Prepare  Prepare  `json:"prepare"`
-	Limits   Limits   `json:"limits"`
-	Record   Record   `json:"record"`
-	Report   Report   `json:"report"`
+	// What is asked of the server before the load to find out what it reports, beside GETs: short, one answer in one piece and one stream; cache, those and a long prompt twice, which touches its prefix cache. They are recorded and counted apart; one that fails ends the run.
+	Probe   string  `json:"probe"`
+	Prepare Prepare `json:"prepare"`
+	Limits  Limits  `json:"limits"`
+	Record  Record  `json:"record"`
+	Report  Report  `json:"report"`
 	// Conditions that the results must meet: [steady.ttft_ms.p95 < 2000, counts.failed == 0], or every request: [finish == length]. One that misses ends the run with exit code 7.
 	Expect    []string  `json:"expect"`
 	Devices   Devices   `json:"devices"`
@@ -408,16 +410,30 @@ type Energy struct {
 type Telemetry struct {
 	// Between two samples of the client, and two scrapes.
 	Interval Duration `json:"interval"`
-	// Prometheus endpoints to scrape.
+	// Metrics pages to scrape: [{name: prefill-0, url: "10.0.0.1:30000", role: prefill}]. No other is.
 	Metrics []MetricsSource `json:"metrics"`
 }
 
-// MetricsSource is one Prometheus endpoint.
+// MetricsSource is one page in the text format of Prometheus or of OpenMetrics.
 type MetricsSource struct {
 	// Tells sources apart; the host when left out.
 	Name string `json:"name"`
 	// HOST:PORT means http://HOST:PORT/metrics.
 	URL string `json:"url"`
+	// What it tells of: prefill or decode workers, the entry of the service, a node, devices. Left out: not said.
+	Role string `json:"role"`
+	// What publishes it, which says which families are known; auto, or left out: known ones of every kind.
+	Kind string `json:"kind"`
+	// Between two scrapes of this page; telemetry.interval when left out.
+	Interval Duration `json:"interval"`
+	// Sent to it as "Authorization: Bearer …" and never written anywhere. Best as ${METRICS_KEY}. Left out: the target's own, on the target's own hosts.
+	APIKey string `json:"api_key"`
+	// Headers of each scrape. Only values of harmless ones are written down.
+	Headers map[string]string `json:"headers"`
+	// Keep every series of the page; without it those of known families.
+	All bool `json:"all"`
+	// Families to keep beside the known ones, * for any text: ["my_queue_*"].
+	Families []string `json:"families"`
 }
 
 // Seeds make a run repeatable. Unset ones derive from Run.

@@ -96,6 +96,7 @@ func (s *Spec) checkFields() []Issue {
 		{"load.think.kind", s.Load.Think.Kind, false},
 		{"load.ramp.shape", s.Load.Ramp.Shape, true},
 		{"load.tail", s.Load.Tail, false},
+		{"probe", s.Probe, false},
 		{"record.output", s.Record.Output, false},
 	} {
 		if !slices.Contains(all[f.path], f.value) && !(f.empty && f.value == "") {
@@ -152,27 +153,8 @@ func (c *checker) target() {
 	t := c.s.Target
 	c.api()
 	c.network()
-	if t.APIKey == mask {
-		c.note("target.api_key", "give the key: api_key: ${API_KEY}, or --set target.api_key=…", "*** is a mask, not a key")
-	}
-	if !validHeaderValue(t.APIKey) || strings.TrimSpace(t.APIKey) != t.APIKey {
-		c.bad("target.api_key", "check for a line end or a space at an end", "the key cannot stand in a header")
-	}
-	seen := map[string]string{}
-	for _, name := range sorted(t.Headers) {
-		path, lower := "target.headers."+name, strings.ToLower(name)
-		switch {
-		case !headerName.MatchString(name):
-			c.bad(path, "letters, digits and -", "%q cannot be a header's name", clip(name))
-		case !validHeaderValue(t.Headers[name]):
-			c.bad(path, "check for a line end", "the value cannot stand in a header")
-		case slices.Contains(ownHeaders, lower):
-			c.bad(path, "remove it", "this header is the client's own")
-		case seen[lower] != "":
-			c.bad(path, "keep one", "the same header as %s", seen[lower])
-		}
-		seen[lower] = name
-	}
+	c.apiKey("target.api_key", t.APIKey)
+	seen := c.headers("target.headers.", t.Headers)
 	switch id := t.SessionHeader; {
 	case id == "":
 	case !headerName.MatchString(id):
@@ -201,6 +183,35 @@ func (c *checker) target() {
 		c.bad("target.request_id_header", "another name", "%s has a meaning of its own", id)
 	case seen[strings.ToLower(id)] != "" && c.s.given("target.request_id_header"):
 		c.bad("target.request_id_header", "keep one", "has no effect: target.headers.%s sends the same header", seen[strings.ToLower(id)])
+	}
+}
+
+// headers checks the names and values of headers, and gives the names by their lower case.
+func (c *checker) headers(prefix string, headers map[string]string) map[string]string {
+	seen := map[string]string{}
+	for _, name := range sorted(headers) {
+		path, lower := prefix+name, strings.ToLower(name)
+		switch {
+		case !headerName.MatchString(name):
+			c.bad(path, "letters, digits and -", "%q cannot be a header's name", clip(name))
+		case !validHeaderValue(headers[name]):
+			c.bad(path, "check for a line end", "the value cannot stand in a header")
+		case slices.Contains(ownHeaders, lower):
+			c.bad(path, "remove it", "this header is the client's own")
+		case seen[lower] != "":
+			c.bad(path, "keep one", "the same header as %s", seen[lower])
+		}
+		seen[lower] = name
+	}
+	return seen
+}
+
+func (c *checker) apiKey(path, key string) {
+	if key == mask {
+		c.note(path, "give the key: api_key: ${API_KEY}, or --set target.api_key=…", "*** is a mask, not a key")
+	}
+	if !validHeaderValue(key) || strings.TrimSpace(key) != key {
+		c.bad(path, "check for a line end or a space at an end", "the key cannot stand in a header")
 	}
 }
 
@@ -410,33 +421,6 @@ func (c *checker) report() {
 	}{{"report.slo.e2e_ms", "report.slo.ttft_ms", r.SLO.E2E, r.SLO.TTFT}, {"report.slo.e2e_from_due_ms", "report.slo.ttft_from_due_ms", r.SLO.E2EFromDue, r.SLO.TTFTFromDue}} {
 		if f.w > 0 && f.p > f.w {
 			c.bad(f.part, fmt.Sprintf("%v or less, or leave it out", f.w), "%v can never be missed alone: %s is %v, and the last token is no earlier than the first", f.p, f.whole, f.w)
-		}
-	}
-}
-
-func (c *checker) telemetry() {
-	t := c.s.Telemetry
-	c.duration("telemetry.interval", t.Interval)
-	if t.Interval >= 0 && t.Interval < minInterval {
-		c.bad("telemetry.interval", "10ms or more; 1s when left out", "%s is too often to leave the load alone", t.Interval)
-	}
-	for i, m := range t.Metrics {
-		path := fmt.Sprintf("telemetry.metrics[%d]", i)
-		if m.URL == "" {
-			c.bad(path, "url: http://HOST:PORT/metrics", "no url")
-		} else if _, _, err := metricsURL(m.URL); err != nil {
-			message, hint, _ := strings.Cut(err.Error(), "; ")
-			c.bad(path+".url", hint, "%s", message)
-		}
-		if m.Name != "" && !sourcePattern.MatchString(m.Name) {
-			c.bad(path+".name", "a short name without spaces", "%q cannot be a source's name", clip(m.Name))
-		}
-		for j, other := range t.Metrics[:i] {
-			if m.URL != "" && other.URL == m.URL {
-				c.bad(path+".url", "keep one", "the same endpoint as telemetry.metrics[%d]", j)
-			} else if m.Name != "" && other.Name == m.Name {
-				c.bad(path+".name", "names tell sources apart", "the same name as telemetry.metrics[%d]", j)
-			}
 		}
 	}
 }
