@@ -62,6 +62,11 @@ func (e *Exchanger) Do(ctx context.Context, p *Prepared, req *tape.Request) (got
 	if e.cfg.KeepReply {
 		got.Reply = x.reply()
 	}
+	if e.cfg.KeepWire > 0 {
+		if got.Wire = x.wire; resp != nil {
+			got.Header = resp.Header
+		}
+	}
 	return got
 }
 
@@ -72,6 +77,12 @@ type Answer struct {
 }
 
 // headerFor is the header of one request: the common one, with the request's id
+
+	Header http.Header // of the response, nil without one; as Config.KeepWire asks
+	Wire   []byte      // the first bytes of its body
+	// Example is set when the attempt is the first failure of its class: a line for
+	// the tape.
+	Example *tape.Example
 // and that of its session.
 func (e *Exchanger) headerFor(id, session string) http.Header {
 	if e.cfg.NoID {
