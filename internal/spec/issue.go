@@ -227,9 +227,15 @@ var ownKeys = sync.OnceValue(func() map[string]bool {
 // freeform are the sections whose keys the user makes up.
 var freeform = []string{"target.headers.", "target.custom.body.", "workload.sampling.", "workload.body.", "workload.dataset.filter.", "workload.dataset.columns."}
 
+// sourcePath is a path below one of telemetry.metrics.
+var sourcePath = regexp.MustCompile(`^telemetry\.metrics\[[0-9]+\]\.`)
+
 // secretPath reports whether the value at a path must not be shown.
 func secretPath(path string) bool {
-	if path == "target.api_key" {
+	if at := sourcePath.FindString(path); at != "" {
+		path = "target." + path[len(at):] // its key and headers are like those of the target
+	}
+	if path == "target.api_key" || path == "target.headers" {
 		return true
 	}
 	for i, section := range freeform {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -401,33 +400,4 @@ func parseValue(text string) (ast.Node, error) {
 		return nil, errors.New("not one value")
 	}
 	return f.Docs[0].Body, nil
-}
-
-// resolveMetrics makes the endpoints' URLs whole and gives the nameless the name
-// of their host.
-func (s *Spec) resolveMetrics() {
-	for i := range s.Telemetry.Metrics {
-		m := &s.Telemetry.Metrics[i]
-		if full, u, err := metricsURL(m.URL); err == nil {
-			m.URL = full
-			m.Name = cmp.Or(m.Name, u.Host)
-		}
-	}
-}
-
-// metricsURL is the address of a Prometheus endpoint as it is fetched: http
-// assumed, /metrics when no path is given.
-func metricsURL(raw string) (string, *url.URL, error) {
-	bare, query, hasQuery := strings.Cut(raw, "?")
-	u, _, err := parseServer(bare)
-	if err != nil {
-		return "", nil, err
-	}
-	if u.Path == "" || u.Path == "/" {
-		u.Path = "/metrics"
-	}
-	if hasQuery {
-		u.RawQuery = query
-	}
-	return u.String(), u, nil
 }

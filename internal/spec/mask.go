@@ -106,6 +106,17 @@ func urlSecrets(raw string, add func(string)) {
 	})
 }
 
+// masked is m, which nothing shares, without its secrets but those in the URL.
+func (m MetricsSource) masked() MetricsSource {
+	if m.APIKey != "" {
+		m.APIKey = mask
+	}
+	for name, v := range m.Headers {
+		m.Headers[name] = secret.Mark(name, v)
+	}
+	return m
+}
+
 // bodies are the parts of request bodies, and what else has keys that the user makes up.
 func (s *Spec) bodies() map[string]*map[string]any {
 	return map[string]*map[string]any{
@@ -168,8 +179,8 @@ const minShown = 8
 
 // headerSecrets are the values of headers that no text may hold, and the credentials in
 // them.
-func (t *Target) headerSecrets(model string, add func(string)) {
-	for name, v := range t.Headers {
+func headerSecrets(headers map[string]string, model string, add func(string)) {
+	for name, v := range headers {
 		if !secret.Header(name) || secret.Marked(v) {
 			continue
 		}
@@ -193,10 +204,16 @@ func (c *checker) masks() {
 			c.note(f.path, "give the whole URL, the secret as a variable: ${TOKEN}", "*** is a mask, not a secret")
 		}
 	}
-	for _, name := range sorted(c.s.Target.Headers) {
-		if v := c.s.Target.Headers[name]; secret.Marked(v) {
-			c.note("target.headers."+name, "give the value, a secret as a variable: ${TOKEN}", "%s is a mask, not a value", v)
+	masked := func(prefix string, headers map[string]string) {
+		for _, name := range sorted(headers) {
+			if v := headers[name]; secret.Marked(v) {
+				c.note(prefix+name, "give the value, a secret as a variable: ${TOKEN}", "%s is a mask, not a value", v)
+			}
 		}
+	}
+	masked("target.headers.", c.s.Target.Headers)
+	for i, m := range c.s.Telemetry.Metrics {
+		masked(fmt.Sprintf("telemetry.metrics[%d].headers.", i), m.Headers)
 	}
 	bodies := c.s.bodies()
 	for _, path := range sorted(bodies) {

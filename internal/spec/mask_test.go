@@ -103,7 +103,9 @@ func TestSecretsByName(t *testing.T) {
 			"workload: {sampling: {%s: %s}}", "workload: {sampling: {extra: {%s: %s, a: 1}}}", "workload:\n  sampling:\n    extra:\n      - {a: [{%s: %s}]}\n",
 			"workload:\n  sampling:\n    %s:\n      - %s\n", "workload: {sampling: {%s: {user: x, value: %s}}}",
 			"target: {api: custom, custom: {path: /x, text: t, body: {p: '{prompt}', o: {%s: %s}}}}", "workload: {body: {inputs: '{q}', %s: %s}}",
-			"workload: {dataset: {filter: {%s: %s}}}",
+			"workload: {dataset: {filter: {%s: %s}}}", "telemetry: {metrics: [{url: h, headers: {%s: %s}}]}",
+			"telemetry:\n  metrics:\n    - url: h\n      headers:\n        %s: %s\n", "telemetry: {metrics: [{url: h, headers: {%s: [%s]}}]}",
+			"telemetry: {metrics: [{url: h}, {url: i, headerz: {%s: %s}}]}",
 			// Refused ones: a key twice, a number that is none, what follows, what is open.
 			"workload: {sampling: {%[1]s: %[2]s, %[1]s: %[2]s}}", "target: {headers: {%s: [%s]}}", "target: {headers: {%[1]s: %[2]s, %[1]s: %[2]s}}",
 			"workload:\n  sampling:\n    %s:\n      a: 1\n     b: %s\n", "target:\n  headers: {%s: %s\n", "target:\n  headers:\n    %s: \"%s\n", "workload:\n  sampling: {%s: %s, n: 010}\n",
@@ -122,6 +124,35 @@ func TestSecretsByName(t *testing.T) {
 	}
 	for _, name := range []string{"X-Team", "My-Header", "ocp-apim-subscription"} { // no credential's name, and no harmless header
 		shown(t, name, hush, "", []Set{{Path: "target.headers." + name, Value: hush}})
+	}
+}
+
+// So is the key of a metrics page, however it is given.
+func TestMetricsKey(t *testing.T) {
+	const hush = "h4sh-me+n0w"
+	for _, form := range []string{
+		"telemetry: {metrics: [{url: h, api_key: %s}]}", "telemetry:\n  metrics:\n    - url: h\n      api_key: %s\n", "telemetry: {metrics: [{url: h, api_key: [%s]}]}",
+		"telemetry: {metrics: [{url: h, api_key: \"%s\\n\"}]}", "telemetry: {metrics: [{url: h, role: nonsense, api_key: %s, api_kei: x}]}",
+		"telemetry: {metrics: [{url: h, api_key: %[1]s, headers: {Authorization: Bearer %[1]s}}]}",
+	} {
+		text := fmt.Sprintf(form, hush)
+		file := filepath.Join(t.TempDir(), "s.yaml")
+		os.WriteFile(file, []byte(text), 0o600)
+		shown(t, text, hush, file, nil)
+	}
+	for _, value := range []string{"[{url: h, api_key: " + hush + "}]", "[{url: h, api_key: [" + hush + "]}]", "[{url: h, api_key: " + hush} {
+		shown(t, value, hush, "", []Set{{Path: "telemetry.metrics", Value: value, Origin: "--set telemetry.metrics"}})
+	}
+	s, issues := Read("", func(name string) (string, bool) { return hush, name == "MK" },
+		[]Set{{Path: "telemetry.metrics", Value: "[{url: h, api_key: '${MK}', headers: {X-Scope: blue, Accept: 'text/*'}}]", Origin: "--set telemetry.metrics"}})
+	if Failed(issues) || s.Telemetry.Metrics[0].APIKey != hush {
+		t.Fatalf("%s\n%+v", format(issues), s)
+	}
+	if got := string(s.YAML()); !strings.Contains(got, `api_key: "***", headers: {Accept: "text/*", X-Scope: "***#`) {
+		t.Error(got)
+	}
+	if s.Telemetry.Metrics[0].APIKey != hush || s.Telemetry.Metrics[0].Headers["X-Scope"] != "blue" {
+		t.Error("YAML changed the Spec itself")
 	}
 }
 

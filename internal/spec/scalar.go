@@ -69,7 +69,7 @@ func (d *decoder) shown(sc scalar, path string) string {
 	switch {
 	case sc.variable && looksSecret(sc.raw):
 		return sc.raw
-	case secretPath(path), path == "target.headers":
+	case secretPath(path):
 		return mask
 	}
 	return maskURL(sc.text)
@@ -77,7 +77,7 @@ func (d *decoder) shown(sc scalar, path string) string {
 
 // shownFlag is a flag's value that is not YAML, for a message.
 func (d *decoder) shownFlag(path, value string) string {
-	if secretPath(path) || path == "target.headers" {
+	if secretPath(path) {
 		return mask
 	}
 	return clip(maskLine(maskURL(value)))

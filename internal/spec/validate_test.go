@@ -216,6 +216,23 @@ func TestValidateOfCode(t *testing.T) {
 		"same name": {func(s *Spec) {
 			s.Telemetry.Metrics = []MetricsSource{{Name: "a", URL: "h:1"}, {Name: "a", URL: "h:2"}}
 		}, "telemetry.metrics[1].name"},
+		"source role":     {func(s *Spec) { s.Telemetry.Metrics = []MetricsSource{{URL: "h", Role: "prefil"}} }, "telemetry.metrics[0].role"},
+		"source kind":     {func(s *Spec) { s.Telemetry.Metrics = []MetricsSource{{URL: "h", Kind: "nvml"}} }, "telemetry.metrics[0].kind"},
+		"source interval": {func(s *Spec) { s.Telemetry.Metrics = []MetricsSource{{URL: "h", Interval: 1}} }, "telemetry.metrics[0].interval"},
+		"source key":      {func(s *Spec) { s.Telemetry.Metrics = []MetricsSource{{URL: "h", APIKey: "a\n"}} }, "telemetry.metrics[0].api_key"},
+		"source header": {func(s *Spec) {
+			s.Telemetry.Metrics = []MetricsSource{{URL: "h", Headers: map[string]string{"Host": "x"}}}
+		}, "telemetry.metrics[0].headers.Host"},
+		"source auth": {func(s *Spec) {
+			s.Telemetry.Metrics = []MetricsSource{{URL: "h", APIKey: "k", Headers: map[string]string{"authorization": "x"}}}
+		}, "telemetry.metrics[0].api_key"},
+		"source families": {func(s *Spec) { s.Telemetry.Metrics = []MetricsSource{{URL: "h", Families: []string{"a", "b{c}"}}} }, "telemetry.metrics[0].families[1]"},
+		"source all": {func(s *Spec) {
+			s.Telemetry.Metrics = []MetricsSource{{URL: "h", All: true, Families: []string{"a"}}}
+		}, "telemetry.metrics[0].families"},
+		"source whole": {func(s *Spec) {
+			s.Telemetry.Metrics = []MetricsSource{{URL: "h", Role: "device", Kind: "npu", Interval: Duration(time.Second), APIKey: "k", Families: []string{"a*"}}}
+		}, ""},
 		"seed": {func(s *Spec) { s.Seeds.Run = -1 }, "seeds.run"},
 		"stream_options": {func(s *Spec) {
 			s.Workload.Stream, s.Workload.Sampling = false, map[string]any{"stream_options": nil}

@@ -51,6 +51,9 @@ func (s *Spec) Masked() *Spec {
 	m.Report.Strict = slices.Clone(s.Report.Strict)
 	m.Expect = slices.Clone(s.Expect)
 	m.Telemetry.Metrics = slices.Clone(s.Telemetry.Metrics)
+	for i := range m.Telemetry.Metrics {
+		m.Telemetry.Metrics[i] = m.Telemetry.Metrics[i].clone().masked()
+	}
 	for _, f := range m.urls() {
 		*f.value = maskURL(*f.value)
 	}
@@ -98,7 +101,11 @@ func (s *Spec) Secrets() []string {
 		}
 	}
 	add(s.Target.APIKey)
-	s.Target.headerSecrets(s.Target.Model, add)
+	headerSecrets(s.Target.Headers, s.Target.Model, add)
+	for _, m := range s.Telemetry.Metrics {
+		add(m.APIKey)
+		headerSecrets(m.Headers, s.Target.Model, add)
+	}
 	for _, b := range s.bodies() {
 		maskBody(*b, add)
 	}
@@ -234,10 +241,7 @@ func flow(v any) string {
 		}
 		return s
 	case MetricsSource:
-		if v.Name == "" {
-			return "{url: " + text(v.URL) + "}"
-		}
-		return "{name: " + text(v.Name) + ", url: " + text(v.URL) + "}"
+		return v.flow()
 	case Part:
 		what := "{dataset: " + text(v.Dataset) + ", weight: " + strings.TrimSuffix(flow(v.Weight), ".0")
 		if v.Template != "" {

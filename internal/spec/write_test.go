@@ -2,6 +2,7 @@ package spec
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -244,6 +245,19 @@ func drawSpec(t *rapid.T) *Spec {
 		s.Seeds.Order = &seed
 	}
 	s.Seeds.Run = rapid.Int64Range(0, 1<<62).Draw(t, "run")
+	for i := range rapid.IntRange(0, 2).Draw(t, "pages") {
+		m := MetricsSource{Name: fmt.Sprint("n", i), URL: fmt.Sprintf("http://h:%d/metrics", 9000+i), All: rapid.Bool().Draw(t, "all")}
+		m.Role = rapid.SampledFrom(append(choices()["telemetry.metrics.role"], "")).Draw(t, "role")
+		m.Kind = rapid.SampledFrom(append(choices()["telemetry.metrics.kind"], "")).Draw(t, "kind")
+		m.Interval = rapid.SampledFrom([]Duration{0, minInterval, Duration(time.Minute)}).Draw(t, "interval")
+		if rapid.Bool().Draw(t, "headed") {
+			m.Headers = map[string]string{"User-Agent": rapid.StringMatching(`[ -~]{0,9}`).Draw(t, "agent")}
+		}
+		if !m.All {
+			m.Families = rapid.SampledFrom([][]string{nil, {"a"}, {"x:*", "y_*_z"}}).Draw(t, "families")
+		}
+		s.Telemetry.Metrics = append(s.Telemetry.Metrics, m)
+	}
 	// What has no effect is not kept by YAML, so it is not part of the property.
 	d := Default()
 	// Taking one field away can take the effect of another.
