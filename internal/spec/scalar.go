@@ -43,7 +43,9 @@ func (d *decoder) readScalar(n ast.Node, path string) (scalar, bool) {
 	}
 	sc.kind = n.Type()
 	sc.raw = sc.text
-	if d.origin != nil || sc.kind != ast.StringType && sc.kind != ast.LiteralType {
+	// Of a flag the shell fills in variables, but for credentials, which would then stand
+	// in the list of processes.
+	if d.origin != nil && !sourcePath.MatchString(path) || sc.kind != ast.StringType && sc.kind != ast.LiteralType {
 		return sc, true
 	}
 	text, used, err := expand(sc.text, d.env)
