@@ -33,16 +33,19 @@ type core struct {
 	// typed says that the events of this API have names of their own, so that
 	// one of any name must be readable.
 	typed bool
+	// ownDrafts says that the engine's own fields told of drafts.
+	ownDrafts bool
 }
 
 // choice is what is known of one choice.
 type choice struct {
-	index                      int32
-	ended                      bool
-	running                    int64 // last running count of output tokens
-	output                     int64 // counts of this choice alone
-	verify, accepted, rejected int64
-	grown                      grown
+	index                     int32
+	ended                     bool
+	running                   int64 // last running count of output tokens
+	output                    int64 // counts of this choice alone
+	verify, accepted, drafted int64
+	steps                     []int64 // verify steps by accepted drafts
+	grown                     grown
 }
 
 func (c *core) Facts() *Facts     { return &c.facts }
@@ -54,8 +57,9 @@ func (c *core) Reset() {
 	}
 	c.facts = Facts{
 		Input: Unknown, Output: Unknown, Cached: Unknown, Reasoning: Unknown,
-		Accepted: Unknown, Rejected: Unknown, Verify: Unknown,
+		Accepted: Unknown, Rejected: Unknown, Drafted: Unknown, Verify: Unknown,
 	}
+	c.ownDrafts = false
 	if cap(c.fields) > 64 {
 		c.fields = nil
 	}
@@ -128,7 +132,7 @@ func (c *core) choice(index int32) *choice {
 		return &c.choices[MaxChoices-1]
 	}
 	c.choices = append(c.choices, choice{
-		index: index, running: Unknown, output: Unknown, verify: Unknown, accepted: Unknown, rejected: Unknown,
+		index: index, running: Unknown, output: Unknown, verify: Unknown, accepted: Unknown, drafted: Unknown,
 	})
 	c.facts.Choices++
 	return &c.choices[len(c.choices)-1]

@@ -113,8 +113,10 @@ type Facts struct {
 
 	Input, Output, Cached, Reasoning int64
 	Accepted, Rejected, Verify       int64
-	CountSource                      string // tape.SourceUsage or tape.SourceEngine, when Output is known
-	InputSource                      string // the same of Input
+	Drafted                          int64   // proposed drafts, where the server counts those
+	StepsAccepting                   []int64 // verify steps by how many drafts they accepted; valid until the next Reset
+	CountSource                      string  // tape.SourceUsage or tape.SourceEngine, when Output is known
+	InputSource                      string  // the same of Input
 	Engine                           []Figure
 
 	Err       *ServerError // an error inside the body

@@ -173,7 +173,7 @@ func TestBody(t *testing.T) {
 
 // known makes facts in which every count not named is Unknown.
 func known(set func(*Facts)) Facts {
-	f := Facts{Input: Unknown, Output: Unknown, Cached: Unknown, Reasoning: Unknown, Accepted: Unknown, Rejected: Unknown, Verify: Unknown}
+	f := Facts{Input: Unknown, Output: Unknown, Cached: Unknown, Reasoning: Unknown, Accepted: Unknown, Rejected: Unknown, Verify: Unknown, Drafted: Unknown}
 	set(&f)
 	return f
 }
@@ -188,7 +188,7 @@ type eventCase struct {
 	want   Facts
 }
 
-var eventCases = slices.Concat(openAICases, nativeCases)
+var eventCases = slices.Concat(openAICases, nativeCases, speculationCases)
 
 var openAICases = []eventCase{
 	{"completions", "openai-completions", []string{`{"choices":[{"index":0,"text":"Hi"}]}`, `{"choices":[{"index":0,"text":" ","logprobs":{"tokens":["Hi"],"token_logprobs":[-0.1],"top_logprobs":[{"Hi":-0.1}],"text_offset":[0]}}]}`,

@@ -52,7 +52,7 @@ var nativeCases = []eventCase{
 			f.Cached, f.Engine = 7, []Figure{{"prompt_ms", 246.5}, {"predicted_ms", 0.028}}
 		})},
 	{"usage wins over timings", "openai-chat", []string{`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":50,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":0}}}`, `{"choices":[],"timings":{"cache_n":7,"prompt_n":36,"predicted_n":1,"draft_n":4,"draft_n_accepted":3}}`}, "c@2 o", "c0:a ",
-		counted(tape.SourceUsage, 50, 2, "stop", func(f *Facts) { f.Cached, f.Accepted, f.Rejected = 0, 3, 1 })},
+		counted(tape.SourceUsage, 50, 2, "stop", func(f *Facts) { f.Cached, f.Accepted, f.Rejected, f.Drafted = 0, 3, 1, 4 })},
 
 	{"responses", "openai-responses", []string{
 		`response.created|{"type":"response.created","sequence_number":0,"response":{"id":"r","status":"in_progress","error":null,"usage":null}}`,
@@ -103,7 +103,7 @@ var nativeCases = []eventCase{
 		meta("A B C", `"completion_tokens":4,"finish_reason":null`), meta("A B C D", `"completion_tokens":5,"finish_reason":{"type":"length","length":5},"spec_verify_ct":3,"spec_accepted_drafts":2,"spec_proposed_drafts":6,"e2e_latency":0.5`), "[DONE]"},
 		"c@1 c@3 h@4 c@5 d", "c0:A c0: B C c0: D ",
 		counted(tape.SourceEngine, 6, 5, "length", func(f *Facts) {
-			f.Done, f.Cached, f.Verify, f.Accepted, f.Rejected, f.Engine = true, 4, 3, 2, 4, []Figure{{"e2e_latency_s", 0.5}}
+			f.Done, f.Cached, f.Verify, f.Accepted, f.Rejected, f.Drafted, f.Engine = true, 4, 3, 2, 4, 6, []Figure{{"e2e_latency_s", 0.5}}
 		})},
 	{"sglang incremental, told by ids", "sglang-generate", []string{`{"text":"a","output_ids":[1],"meta_info":{"completion_tokens":1}}`, `{"text":"a","output_ids":[1],"meta_info":{"completion_tokens":2}}`, `{"text":"","output_ids":[2],"meta_info":{"completion_tokens":3,"finish_reason":{"type":"stop","matched":2}}}`},
 		"c@1 c@2 f", "c0:a c0:a ", counted(tape.SourceEngine, Unknown, 3, "stop", func(*Facts) {})},
@@ -120,7 +120,7 @@ var nativeCases = []eventCase{
 	{"sglang choices", "sglang-generate", []string{`{"index":0,"text":"a","meta_info":{"completion_tokens":1}}`, `{"index":1,"text":"x","meta_info":{"completion_tokens":1}}`, `{"index":1,"text":"xy","meta_info":{"completion_tokens":2,"finish_reason":"stop"}}`, `{"index":0,"text":"ab","meta_info":{"completion_tokens":2,"finish_reason":"stop"}}`},
 		"c@1 c1 c1 c", "c0:a c1:x c1:y c0:b ", counted(tape.SourceEngine, Unknown, 4, "stop", func(f *Facts) { f.Choices, f.Ended = 2, 2 })},
 	{"sglang half a pair", "sglang-generate", []string{meta("a", `"completion_tokens":1,"spec_num_correct_drafts":1,"spec_accept_token_num":3,"spec_draft_token_num":4,"finish_reason":"stop"`)}, "c@1", "c0:a ",
-		counted(tape.SourceEngine, 6, 1, "stop", func(f *Facts) { f.Accepted, f.Rejected = 3, 1 })},
+		counted(tape.SourceEngine, 6, 1, "stop", func(f *Facts) { f.Accepted, f.Rejected, f.Drafted = 3, 1, 4 })},
 
 	{"tgi", "tgi", []string{`{"index":1,"token":{"id":5,"text":" Hi","special":false},"generated_text":null,"details":null}`, `{"index":2,"token":{"id":3,"text":"<x>","special":true},"generated_text":null,"details":null}`,
 		`{"index":3,"token":{"id":2,"text":"</s>","special":true},"generated_text":" Hi","details":{"finish_reason":"eos_token","generated_tokens":3,"input_length":9,"seed":null}}`}, "c h f", "c0: Hi ",

@@ -79,7 +79,7 @@ func (d *openAIDecoder) Reset() {
 // parts are the fields of a payload that matter. One pass finds them: looking
 // each up is what costs most, above all for those that are not there.
 type parts struct {
-	choices, usage, err, object, timings value
+	choices, usage, err, object, timings, sglext, metrics value
 }
 
 func (d *openAIDecoder) parts() (p parts) {
@@ -95,6 +95,10 @@ func (d *openAIDecoder) parts() (p parts) {
 			p.object = m.val
 		case "timings":
 			p.timings = m.val
+		case "sglext":
+			p.sglext = m.val
+		case "metrics":
+			p.metrics = m.val
 		}
 	}
 	return p
@@ -113,7 +117,7 @@ func (d *openAIDecoder) Event(name string, payload []byte, dst []Mark) []Mark {
 	}
 	p := d.parts()
 	running := d.usage(p.usage)
-	d.timings(p.timings)
+	d.beside(p)
 	marked := len(dst)
 	dst, first := d.all(p.choices, running, dst)
 	if e, itself := p.failure(name == "error"); d.failed(e, itself) {
@@ -179,6 +183,10 @@ func (d *openAIDecoder) all(choices value, running int64, dst []Mark) ([]Mark, l
 		if c.usage != nil {
 			d.own(c.usage, i)
 		}
+		if c.meta != nil {
+			d.metaDrafts(c.meta, d.choice(i))
+			d.speculated()
+		}
 		if kind != 0 {
 			dst = append(dst, Mark{Kind: kind, Choice: i, Tok: running})
 		}
@@ -188,7 +196,7 @@ func (d *openAIDecoder) all(choices value, running int64, dst []Mark) ([]Mark, l
 
 // choiceFields are the fields of a choice that matter.
 type choiceFields struct {
-	index, delta, text, finish, usage value
+	index, delta, text, finish, usage, meta value
 }
 
 func fieldsOf(m *members) (c choiceFields) {
@@ -204,6 +212,8 @@ func fieldsOf(m *members) (c choiceFields) {
 			c.finish = m.val
 		case "usage":
 			c.usage = m.val
+		case "meta_info": // SGLang, asked with return_meta_info
+			c.meta = m.val
 		}
 	}
 	return c
@@ -291,8 +301,21 @@ func (d *openAIDecoder) details(p usage) {
 	d.input(p.input, tape.SourceUsage)
 	set(&d.facts.Cached, p.cached)
 	set(&d.facts.Reasoning, p.reasoning)
-	set(&d.facts.Accepted, p.accepted)
-	set(&d.facts.Rejected, p.rejected)
+	if !d.ownDrafts {
+		set(&d.facts.Accepted, p.accepted)
+		set(&d.facts.Rejected, p.rejected)
+	}
+}
+
+// beside takes what engines add to the API.
+func (d *openAIDecoder) beside(p parts) {
+	d.timings(p.timings)
+	if p.sglext != nil {
+		d.sglext(p.sglext)
+	}
+	if p.metrics != nil {
+		d.vllmMetrics(p.metrics)
+	}
 }
 
 // usage are the counts of a usage object.
@@ -343,7 +366,7 @@ func (d *openAIDecoder) Whole(body []byte) {
 	}
 	p := d.parts()
 	d.usage(p.usage)
-	d.timings(p.timings)
+	d.beside(p)
 	d.all(p.choices, Unknown, nil)
 	e, itself := p.failure(false)
 	if !d.failed(e, itself) && p.choices.at(0) == nil {

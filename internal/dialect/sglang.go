@@ -126,8 +126,7 @@ func (d *sglangDecoder) output(f sglangFields, ch *choice, output int64, finish 
 // meta takes the engine's own counts. It returns the choice's output count.
 func (d *sglangDecoder) meta(v value, i int32) (output int64, finish bool) {
 	output = Unknown
-	accepted, proposed := [3]int64{Unknown, Unknown, Unknown}, [3]int64{Unknown, Unknown, Unknown}
-	verify, reasoning := Unknown, Unknown
+	spec, reasoning := noDrafts(), Unknown
 	var reason value
 	for m := v.members(); m.next(); {
 		switch string(m.key) {
@@ -141,23 +140,10 @@ func (d *sglangDecoder) meta(v value, i int32) (output int64, finish bool) {
 			reasoning = m.val.count()
 		case "finish_reason":
 			reason = m.val
-		case "spec_verify_ct":
-			verify = m.val.count()
-		// Three generations of names.
-		case "spec_num_correct_drafts":
-			accepted[0] = m.val.count()
-		case "spec_num_proposed_drafts":
-			proposed[0] = m.val.count()
-		case "spec_accepted_drafts":
-			accepted[1] = m.val.count()
-		case "spec_proposed_drafts":
-			proposed[1] = m.val.count()
-		case "spec_accept_token_num":
-			accepted[2] = m.val.count()
-		case "spec_draft_token_num":
-			proposed[2] = m.val.count()
 		case "e2e_latency":
 			d.state("e2e_latency_s", m.val.number())
+		default:
+			spec.field(&d.core, m.key, m.val)
 		}
 	}
 	set(&d.facts.Reasoning, reasoning)
@@ -168,15 +154,9 @@ func (d *sglangDecoder) meta(v value, i int32) (output int64, finish bool) {
 	}
 	ch := d.choice(i)
 	set(&ch.output, output)
-	set(&ch.verify, verify)
-	for k := range accepted { // a complete pair wins over half of another
-		if accepted[k] != Unknown && proposed[k] >= accepted[k] {
-			ch.accepted, ch.rejected = accepted[k], proposed[k]-accepted[k]
-			break
-		}
-		set(&ch.accepted, accepted[k])
-	}
+	spec.keep(ch)
 	d.sum()
+	d.speculated()
 	return output, finish
 }
 
@@ -191,25 +171,15 @@ func (d *sglangDecoder) reason(v value, i int32) bool {
 	return d.end(i, typ)
 }
 
-// sum adds up the counts of the choices.
+// sum adds up the output of the choices.
 func (d *sglangDecoder) sum() {
-	total := choice{output: Unknown, verify: Unknown, accepted: Unknown, rejected: Unknown}
-	add := func(to *int64, n int64) {
-		if n != Unknown {
-			*to = max(*to, 0) + n
+	output := Unknown
+	for i := range d.choices {
+		if n := d.choices[i].output; n != Unknown {
+			output = max(output, 0) + n
 		}
 	}
-	for i := range d.choices {
-		c := &d.choices[i]
-		add(&total.output, c.output)
-		add(&total.verify, c.verify)
-		add(&total.accepted, c.accepted)
-		add(&total.rejected, c.rejected)
-	}
-	d.core.output(total.output, tape.SourceEngine)
-	set(&d.facts.Verify, total.verify)
-	set(&d.facts.Accepted, total.accepted)
-	set(&d.facts.Rejected, total.rejected)
+	d.core.output(output, tape.SourceEngine)
 }
 
 // Whole reads a one-shot answer: an object, or a list of them for n > 1.

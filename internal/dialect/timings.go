@@ -10,7 +10,7 @@ func (c *core) timings(t value) {
 	if !t.is('{') {
 		return
 	}
-	cached, prompt, output, drafted, accepted := Unknown, Unknown, Unknown, Unknown, Unknown
+	cached, prompt, output, drafted, accepted, verify := Unknown, Unknown, Unknown, Unknown, Unknown, Unknown
 	for m := t.members(); m.next(); {
 		switch string(m.key) {
 		case "cache_n":
@@ -23,6 +23,8 @@ func (c *core) timings(t value) {
 			drafted = m.val.count()
 		case "draft_n_accepted":
 			accepted = m.val.count()
+		case "draft_n_verif_steps", "draft_rounds": // some of its kin, such as mlx-vlm
+			verify = m.val.count()
 		case "prompt_ms":
 			c.state("prompt_ms", m.val.number())
 		case "predicted_ms":
@@ -36,15 +38,5 @@ func (c *core) timings(t value) {
 		c.input(cached+prompt, tape.SourceEngine)
 	}
 	c.output(output, tape.SourceEngine)
-	c.drafts(accepted, drafted)
-}
-
-// drafts takes the counts of speculation: tokens that were proposed, and how
-// many of them were accepted.
-func (c *core) drafts(accepted, proposed int64) {
-	if accepted != Unknown && proposed >= accepted {
-		c.facts.Accepted, c.facts.Rejected = accepted, proposed-accepted
-	} else {
-		set(&c.facts.Accepted, accepted)
-	}
+	c.drafts(accepted, drafted, verify)
 }

@@ -208,8 +208,9 @@ func (x *flight) record(req *tape.Request, p *Prepared, tr *client.Trace, v verd
 
 	req.Tokens = tape.Tokens{
 		Input: stamp(f.Input), Output: stamp(f.Output), Cached: stamp(f.Cached), Reasoning: stamp(f.Reasoning),
-		Accepted: stamp(f.Accepted), Rejected: stamp(f.Rejected), Verify: stamp(f.Verify),
+		Accepted: stamp(f.Accepted), Rejected: stamp(f.Rejected), Verify: stamp(f.Verify), Drafted: stamp(f.Drafted),
 	}
+	req.StepsAccepting = slices.Clone(f.StepsAccepting)
 	if req.Tokens.Input.OK {
 		req.Tokens.InputSource = f.InputSource
 	}
