@@ -102,6 +102,7 @@ func (d *anthropicDecoder) Event(name string, payload []byte, dst []Mark) []Mark
 	case "message_start":
 		// Its output count is of what was there at the start, and no total.
 		d.usage(message.get("usage"), false)
+		d.named(message.get("model"))
 		mark.Kind = tape.KindRole
 	case "content_block_start":
 		mark.Kind = or(d.part(block, index(at)), tape.KindRole)

@@ -114,6 +114,12 @@ func (c *core) whole(body []byte) bool {
 func (c *core) object(payload []byte) (ok bool) {
 	c.fields, ok = object(c.fields[:0], payload)
 	c.raw = payload
+	for i := range c.fields {
+		if string(c.fields[i].key) == "model" {
+			c.named(c.fields[i].val)
+			break
+		}
+	}
 	return ok
 }
 

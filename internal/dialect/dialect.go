@@ -118,6 +118,7 @@ type Facts struct {
 	CountSource                      string  // tape.SourceUsage or tape.SourceEngine, when Output is known
 	InputSource                      string  // the same of Input
 	Engine                           []Figure
+	Model                            string // that the reply named, the last one if several; "": none; at most 200 bytes
 
 	Err       *ServerError // an error inside the body
 	Malformed int          // payloads that could not be read

@@ -134,7 +134,7 @@ var nativeCases = []eventCase{
 		`{"message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","total_duration":200000000,"prompt_eval_count":11,"eval_count":3,"eval_duration":100000000}`},
 		"s c t r f", `s0:Hm c0:Hi t0:f t0:{"a":1} t0:g t0:{} `,
 		counted(tape.SourceEngine, 11, 3, "stop", func(f *Facts) {
-			f.Done, f.Engine = true, []Figure{{"total_duration_ns", 2e8}, {"eval_duration_ns", 1e8}}
+			f.Done, f.Engine, f.Model = true, []Figure{{"total_duration_ns", 2e8}, {"eval_duration_ns", 1e8}}, "m"
 		})},
 	{"ollama error", "ollama", []string{`{"error":"an error was encountered"}`}, "e", "", known(func(f *Facts) { f.Err = &ServerError{Message: "an error was encountered"} })},
 	{"ollama in one object", "ollama", []string{`{"message":{"content":"Hi"},"done":true}`}, "c", "c0:Hi ", known(func(f *Facts) { f.HasOutput, f.Choices, f.Done = true, 1, true })},
@@ -148,7 +148,7 @@ var nativeCases = []eventCase{
 		counted("", Unknown, Unknown, "eos", func(f *Facts) { f.Done = true })},
 
 	{"triton", "triton-generate", []string{`{"model_name":"m","text_output":" a"}`, `{"text_output":[" b","c"]}`, `{"text_output":""}`, `{"x":1}`}, "c c r o", "c0: a c0: b c0:c ",
-		known(func(f *Facts) { f.HasOutput, f.Choices, f.EndIsDone = true, 1, true })},
+		known(func(f *Facts) { f.HasOutput, f.Choices, f.EndIsDone, f.Model = true, 1, true, "m" })},
 	{"triton error", "triton-generate", []string{`{"error":"bad input"}`}, "e", "", known(func(f *Facts) { f.EndIsDone, f.Err = true, &ServerError{Message: "bad input"} })},
 }
 

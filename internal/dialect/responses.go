@@ -88,6 +88,7 @@ func (d *responsesDecoder) Event(name string, payload []byte, dst []Mark) []Mark
 	}
 	switch string(typ) {
 	case "response.created", "response.in_progress", "response.queued", "response.content_part.added", "response.reasoning_summary_part.added":
+		d.named(response.get("model"))
 		mark.Kind = tape.KindRole
 	case "response.output_item.added":
 		mark.Kind = tape.KindRole
@@ -118,6 +119,8 @@ func (d *responsesDecoder) response(m members) (failed bool) {
 			err = m.val
 		case "usage":
 			counts = m.val
+		case "model":
+			d.named(m.val)
 		}
 	}
 	if counts.is('{') {

@@ -70,6 +70,8 @@ func (d *tritonDecoder) read(named bool) byte {
 		switch string(m.key) {
 		case "text_output":
 			output = m.val
+		case "model_name":
+			d.named(m.val)
 		case "error":
 			err = m.val
 		}

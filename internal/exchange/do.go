@@ -56,16 +56,19 @@ func (e *Exchanger) Do(ctx context.Context, p *Prepared, req *tape.Request) (got
 		v.end = e.cfg.Clock.Now()
 	}
 	x.record(req, p, &tr, v)
+	if v.outcome.Failed() {
+		got.Example = x.example(req, p, resp)
+	}
 	if e.cfg.KeepText {
 		got.Text = x.text()
-	}
-	if e.cfg.KeepReply {
-		got.Reply = x.reply()
 	}
 	if e.cfg.KeepWire > 0 {
 		if got.Wire = x.wire; resp != nil {
 			got.Header = resp.Header
 		}
+	}
+	if e.cfg.KeepReply {
+		got.Reply = x.reply()
 	}
 	return got
 }
@@ -74,15 +77,15 @@ func (e *Exchanger) Do(ctx context.Context, p *Prepared, req *tape.Request) (got
 type Answer struct {
 	Text  string // all that was generated, reasoning and tool calls too: for a tokenizer
 	Reply string // what the user sees of the first choice: the message that a conversation goes on with
-}
-
-// headerFor is the header of one request: the common one, with the request's id
 
 	Header http.Header // of the response, nil without one; as Config.KeepWire asks
 	Wire   []byte      // the first bytes of its body
 	// Example is set when the attempt is the first failure of its class: a line for
 	// the tape.
 	Example *tape.Example
+}
+
+// headerFor is the header of one request: the common one, with the request's id
 // and that of its session.
 func (e *Exchanger) headerFor(id, session string) http.Header {
 	if e.cfg.NoID {
@@ -109,11 +112,13 @@ func (x *flight) receive(resp *client.Response, w *watch) verdict {
 	stream := x.e.cfg.Options.Stream
 	body := x.open(resp)
 	for {
-		n, err := body.Read(x.buf)
+		n, err := body.Read(x.buf[x.at:])
 		if n > 0 {
+			b := x.buf[x.at : x.at+n]
+			x.at += n
 			marks := body.Marks()
 			w.alive(marks[len(marks)-1].T)
-			done, large := x.chunk(x.buf[:n], marks, stream)
+			done, large := x.chunk(b, marks, stream)
 			if x.firstToken >= 0 || x.form == formWhole {
 				w.token()
 			}
@@ -137,6 +142,7 @@ func (x *flight) receive(resp *client.Response, w *watch) verdict {
 			}
 		}
 		if err == nil {
+			x.keepRecent()
 			continue
 		}
 		end := body.Last()
@@ -228,6 +234,7 @@ func (x *flight) record(req *tape.Request, p *Prepared, tr *client.Trace, v verd
 		}
 	}
 
+	req.Model = e.replied(f.Model, p.model)
 	req.Finish = e.mask(f.Finish)
 	req.Outcome, req.Cause, req.Message = v.outcome, v.cause, e.message(v.message)
 	req.Flags = v.flags

@@ -151,6 +151,7 @@ type Prepared struct {
 	Turn tape.Opt[int64]
 
 	prompt  string // kept when the server may repeat it
+	model   string // that is asked for
 	choices int    // asked for; more than a decoder tells apart count as so many
 }
 
@@ -161,7 +162,7 @@ func (e *Exchanger) Prepare(item workload.Item) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Prepared{Body: body, Asked: e.cfg.Dialect.Asked(item, e.cfg.Options)}
+	p := &Prepared{Body: body, Asked: e.cfg.Dialect.Asked(item, e.cfg.Options), model: e.modelOf(item, body)}
 	if d, ok := e.cfg.Dialect.(dialect.Choosing); ok {
 		p.choices = int(min(d.Choices(item, e.cfg.Options), dialect.MaxChoices))
 	}
