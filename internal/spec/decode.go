@@ -361,7 +361,7 @@ func (d *decoder) scalar(sc scalar, at place, v reflect.Value, path string) {
 	text := sc.text
 	shown := clip(d.shown(sc, path))
 	if v.Kind() == reflect.String {
-		if sc.plain && !sc.flag && !sc.variable && sc.kind != ast.StringType && !slices.Contains(choices()[path], text) {
+		if sc.plain && !sc.flag && !sc.variable && sc.kind != ast.StringType && !slices.Contains(choices()[path], text) && !strings.HasPrefix(path, "notes.") {
 			hint = fmt.Sprintf("write %q in quotes", shown)
 			bad("text is needed, not %s", shown)
 			return

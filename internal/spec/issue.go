@@ -225,7 +225,7 @@ var ownKeys = sync.OnceValue(func() map[string]bool {
 })
 
 // freeform are the sections whose keys the user makes up.
-var freeform = []string{"target.headers.", "target.custom.body.", "workload.sampling.", "workload.body.", "workload.dataset.filter.", "workload.dataset.columns."}
+var freeform = []string{"target.headers.", "target.custom.body.", "workload.sampling.", "workload.body.", "workload.dataset.filter.", "workload.dataset.columns.", "notes."}
 
 // sourcePath is a path below one of telemetry.metrics.
 var sourcePath = regexp.MustCompile(`^telemetry\.metrics\[[0-9]+\]\.`)

@@ -268,7 +268,7 @@ func (d *decoder) rebase(path string) {
 
 // paths are the fields that name files or folders.
 func (s *Spec) paths() []*string {
-	out := []*string{&s.Workload.Dataset.Path, &s.Prepare.Dataset, &s.Target.Tokenizer, &s.Target.CAFile, &s.Target.CertFile, &s.Target.KeyFile, &s.Energy.PowerFile}
+	out := []*string{&s.Workload.Dataset.Path, &s.Prepare.Dataset, &s.Target.Tokenizer, &s.Target.CAFile, &s.Target.CertFile, &s.Target.KeyFile, &s.Energy.PowerFile, &s.Provenance.Source}
 	for i := range s.Workload.Mix {
 		out = append(out, &s.Workload.Mix[i].Dataset)
 	}
@@ -300,6 +300,10 @@ func (d *decoder) set(set Set) {
 	}
 	v, ok := reach(reflect.ValueOf(d.spec).Elem(), path)
 	if !ok {
+		if name, found := strings.CutPrefix(path, "notes."); found && name != "" {
+			d.setNote(at, name, set.Value)
+			return
+		}
 		if head, _, more := strings.Cut(path, "."); more && head == "workload" && strings.HasPrefix(path, "workload.sampling.") {
 			d.setSampling(at, path, set.Value)
 			return

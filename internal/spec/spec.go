@@ -21,6 +21,9 @@ type Spec struct {
 	Cost      Cost      `json:"cost"`
 	Energy    Energy    `json:"energy"`
 	Telemetry Telemetry `json:"telemetry"`
+	// What else is to be known of the run, by names that the user makes up: {server_commit: 1a2b3c, cards: 8, scenario: chat}. A value under a credential's name is masked.
+	Notes      map[string]string `json:"notes"`
+	Provenance Provenance        `json:"provenance"`
 	Seeds     Seeds     `json:"seeds"`
 
 	from map[string]place // where each given value came from, by field path
@@ -412,6 +415,13 @@ type Telemetry struct {
 	Interval Duration `json:"interval"`
 	// Metrics pages to scrape: [{name: prefill-0, url: "10.0.0.1:30000", role: prefill}]. No other is.
 	Metrics []MetricsSource `json:"metrics"`
+}
+
+// Provenance says what is written down of where a run comes from, beside what is found
+// out anyway.
+type Provenance struct {
+	// Folder of source code, such as the server's or the model's, whose git state is recorded: commit, branch, changes.
+	Source string `json:"source"`
 }
 
 // MetricsSource is one page in the text format of Prometheus or of OpenMetrics.

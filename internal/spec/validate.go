@@ -117,6 +117,7 @@ func (s *Spec) checkFields() []Issue {
 	c.economy()
 	c.expect()
 	c.telemetry()
+	c.notes()
 	for _, f := range []struct {
 		path  string
 		value *int64

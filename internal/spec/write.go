@@ -50,6 +50,7 @@ func (s *Spec) Masked() *Spec {
 	m.Report.Windows = slices.Clone(s.Report.Windows)
 	m.Report.Strict = slices.Clone(s.Report.Strict)
 	m.Expect = slices.Clone(s.Expect)
+	m.Notes = maskNotes(s.Notes)
 	m.Telemetry.Metrics = slices.Clone(s.Telemetry.Metrics)
 	for i := range m.Telemetry.Metrics {
 		m.Telemetry.Metrics[i] = m.Telemetry.Metrics[i].clone().masked()
@@ -109,6 +110,7 @@ func (s *Spec) Secrets() []string {
 	for _, b := range s.bodies() {
 		maskBody(*b, add)
 	}
+	noteSecrets(s.Notes, add)
 	for _, f := range s.urls() {
 		urlSecrets(*f.value, add)
 	}
