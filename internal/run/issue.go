@@ -129,6 +129,7 @@ func (e *engine) begin(j *job, s slot, due tape.Opt[int64], ready int64) *tape.R
 	}
 	e.issued.Add(1)
 	e.inFlight.Add(1)
+	e.told(j.row.Phase)
 	if j.row.Phase == tape.PhaseMeasure {
 		e.mu.Lock()
 		e.counts.issuedMeasured++
@@ -164,6 +165,9 @@ func (e *engine) send(j *job, req *tape.Request) (answer exchange.Answer) {
 	for try := 1; ; try++ {
 		answer = e.cfg.Exchange.Do(e.work, j.ready, req)
 		req.Attempts = try
+		if answer.Example != nil {
+			e.rec.put(answer.Example)
+		}
 		if !e.again(req, try, released) {
 			break
 		}
@@ -173,7 +177,7 @@ func (e *engine) send(j *job, req *tape.Request) (answer exchange.Answer) {
 	e.inFlight.Add(-1)
 	e.account(req, j.left())
 	if e.cfg.Ended != nil {
-		e.cfg.Ended(Ended{T: now, Phase: req.Phase, Outcome: req.Outcome, Message: req.Message})
+		e.cfg.Ended(Ended{T: now, Seq: req.Seq, Phase: req.Phase, Outcome: req.Outcome, Cause: req.Cause, Status: req.HTTP.Status, Message: req.Message, Attempts: req.Attempts})
 	}
 	return answer
 }

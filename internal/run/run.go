@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,14 +68,34 @@ type Config struct {
 	Tokens   func() int64    // optional: token events seen so far, for Snapshot
 	Stop     <-chan struct{} // optional: each receive is one interrupt (first drains, second cancels)
 	Ended    func(Ended)     // optional: told of every request, before its slot is free; from many goroutines, and must be cheap
+	Said     func(Said)      // optional: told of what the run comes to; from many goroutines, a few dozen times in all
+}
+
+// What a run tells of itself.
+const (
+	SaidBegin = "begin" // t = 0 is known, the tape has its header
+	SaidPhase = "phase" // a phase begins or ends
+	SaidStop  = "stop"  // no more requests are issued, with the reason
+	SaidDrain = "drain" // running requests get their time, or are cancelled
+)
+
+// Said is something that a run came to.
+type Said struct {
+	T    int64  // nanoseconds since the run's epoch
+	Kind string // Said…
+	Text string
 }
 
 // Ended is a copy of what rules are judged by: a request that ended.
 type Ended struct {
-	T       int64 // nanoseconds since the run's epoch
-	Phase   tape.Phase
-	Outcome tape.Outcome
-	Message string
+	T        int64 // nanoseconds since the run's epoch
+	Seq      int64
+	Phase    tape.Phase
+	Outcome  tape.Outcome
+	Cause    string
+	Status   int // of the answer; 0: none came
+	Message  string
+	Attempts int
 }
 
 // Summary is what the footer says.
@@ -119,6 +141,7 @@ type engine struct {
 	wg     sync.WaitGroup
 
 	issued   atomic.Int64 // all phases
+	begun    [phases]atomic.Bool
 	inFlight atomic.Int64
 	lags     lagWindow
 	inputs   *inputs  // nil: prompts are not counted
@@ -193,6 +216,7 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 	e.rec = newRecorder(cfg.Tape, e.stop)
 	e.rec.put(&cfg.Header)
 	e.rec.flush() // in a frame of its own: a kill or a tear leaves a tape that says what it is
+	e.say(SaidBegin, "t = 0 is "+cfg.Header.Anchor.Wall)
 
 	for _, s := range cfg.Samplers {
 		sideWG.Go(func() { s(side, e.gauges, e.rec.put) })
@@ -202,7 +226,9 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 		sideWG.Go(func() { e.clk.Tick(side, int64(100*time.Millisecond), func(int64) { cfg.Publish(e.snapshot()) }) })
 	}
 	if len(cfg.Prepare.Flush) > 0 || cfg.Prepare.Rows > 0 {
+		e.say(SaidPhase, "prepare begins")
 		e.prepareServer()
+		e.say(SaidPhase, "prepare ends")
 		e.base = e.clk.Now() + lead
 	}
 	defer e.openSlots()()
@@ -219,10 +245,12 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 	e.mu.Lock()
 	e.allSent = true
 	e.mu.Unlock()
+	e.say(SaidPhase, fmt.Sprintf("issuing ends: %d requests of all phases went out, %d are in flight", e.issued.Load(), e.inFlight.Load()))
 	e.cancelIssue(nil)
 	for range staged.jobs { // let the stager end
 	}
 	e.wg.Wait()
+	e.say(SaidPhase, "the last request has ended")
 	e.stopBy(ctx) // the last request may have broken a rule
 	endSide()
 	sideWG.Wait()
@@ -264,11 +292,15 @@ func (e *engine) stop(reason, message string) {
 		e.mu.Unlock()
 		return // every row had gone out by then
 	}
-	if e.stopped == nil {
+	first := e.stopped == nil
+	if first {
 		e.stopped = &StopError{reason, message}
 	}
 	cause := e.stopped
 	e.mu.Unlock()
+	if first {
+		e.say(SaidStop, strings.TrimSuffix(reason+": "+message, ": "))
+	}
 	e.cancelIssue(cause)
 	if reason != tape.ReasonDuration {
 		e.cancelRetry()
@@ -302,7 +334,7 @@ func (e *engine) watchContext(ctx, side context.Context) {
 	e.draining = true
 	e.mu.Unlock()
 	e.stopBy(ctx)
-	t := e.clk.AfterFunc(int64(e.cfg.Drain), func() { e.cancelWork(errCancelled) })
+	t := e.drain()
 	defer t.Stop()
 	<-side.Done()
 }
@@ -325,10 +357,38 @@ func (e *engine) watchInterrupts(ctx context.Context) {
 	e.draining = true
 	e.mu.Unlock()
 	e.stop(tape.ReasonInterrupted, "")
-	t := e.clk.AfterFunc(int64(e.cfg.Drain), func() { e.cancelWork(errCancelled) })
+	t := e.drain()
 	defer t.Stop()
 	if wait() {
+		e.say(SaidDrain, "cancelled at once what still ran")
 		e.cancelWork(errCancelled)
+	}
+}
+
+// drain gives running requests cfg.Drain to end.
+func (e *engine) drain() *clock.Timer {
+	e.say(SaidDrain, fmt.Sprintf("%d running requests get %s to end", e.inFlight.Load(), e.cfg.Drain))
+	return e.clk.AfterFunc(int64(e.cfg.Drain), func() {
+		e.say(SaidDrain, fmt.Sprintf("cancelled what still ran after %s", e.cfg.Drain))
+		e.cancelWork(errCancelled)
+	})
+}
+
+// say tells what the run comes to, to whoever keeps a log.
+func (e *engine) say(kind, text string) {
+	if e.cfg.Said != nil {
+		e.cfg.Said(Said{e.clk.Now(), kind, text})
+	}
+}
+
+// phases is how many phases have a first request that is told.
+const phases = 3
+
+// told tells the first request of a phase.
+func (e *engine) told(p tape.Phase) {
+	i := slices.Index([]tape.Phase{tape.PhaseWarmup, tape.PhaseMeasure, tape.PhaseTail}, p)
+	if i >= 0 && !e.begun[i].Load() && e.begun[i].CompareAndSwap(false, true) {
+		e.say(SaidPhase, string(p)+" begins")
 	}
 }
 
