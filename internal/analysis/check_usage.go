@@ -66,6 +66,10 @@ func (r *run) usageContradicted() Check {
 			c.Why += fmt.Sprintf("%d)", k.Got)
 		case metric.NoOutput:
 			c.Why += plural(k.Than, "event") + ")"
+		case metric.NoCount:
+			c.Why += short(k.Said, 60) + ")"
+		case metric.FewerThanEvents:
+			c.Why += fmt.Sprintf("%s in %s)", thousands(k.Got), plural(k.Than, "event"))
 		default:
 			c.Why += fmt.Sprintf("%s, %s)", thousands(k.Got), thousands(k.Than))
 		}

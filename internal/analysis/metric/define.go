@@ -166,34 +166,6 @@ func (q *Request) PrefillSpeed() (float64, bool) {
 	return perSecond(float64(q.Input), float64(d))
 }
 
-// CachedTokens is the number of input tokens that the server took from its
-// prefix cache. Where the server has proved in this run that it reports the
-// field, a count missing beside a reported input is an inferred 0. An impossible
-// count is not known.
-func (q *Request) CachedTokens(proved bool) (tokens int64, inferred, ok bool) {
-	switch {
-	case q.Cached != Absent:
-		return q.Cached, false, true
-	case proved && !q.noCached && q.Input != Absent && q.InputSource != "tokenizer":
-		return 0, true, true
-	}
-	return 0, false, false
-}
-
-// UncachedPrefillSpeed is (input tokens − cached tokens) ÷ TTFT, in tokens per
-// second.
-func (q *Request) UncachedPrefillSpeed(proved bool) (float64, bool) {
-	d, ok := q.TTFT()
-	if !ok || q.Input == Absent {
-		return 0, false
-	}
-	cached, _, ok := q.CachedTokens(proved)
-	if !ok {
-		return 0, false
-	}
-	return perSecond(float64(q.Input-cached), float64(d))
-}
-
 // SendLag is wrote_first − due: slot wait plus pacer lag plus the set-up of a
 // new connection. Absent in a closed loop.
 func (q *Request) SendLag() (int64, bool) { return between(q.Due, q.WroteFirst) }

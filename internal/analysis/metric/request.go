@@ -45,7 +45,13 @@ type Request struct {
 	// Contradicts are the counts of the tape that cannot be true. The fields above
 	// hold them as Absent.
 	Contradicts []Contradiction
-	noCached    bool // the cached count was impossible: nothing may be inferred either
+	badCached   bool // a cached count came and cannot be true
+	noCached    bool // a missing cached count may not be inferred
+	// Tiers split Cached by where it lay.
+	Tiers Tiers
+	// Server is a number for the server that it went to, whoever gives it; 0 where
+	// nobody does.
+	Server int32
 
 	// Events counts all events, TokenEvents those with generated output.
 	Events, TokenEvents int64
@@ -80,7 +86,7 @@ func Reduce(r *tape.Request, a *Arena) Request {
 		Due: stamp(r.TDue), Ready: stamp(r.TReady), Released: stamp(r.TReleased), WroteFirst: stamp(r.TWroteFirst),
 		FirstToken: stamp(r.TFirstToken), FirstVisible: stamp(r.TFirstVisible), LastToken: stamp(r.TLastToken), End: stamp(r.TEnd),
 		LastEvent: Absent, SlotWait: stamp(r.SlotWait()), PacerLag: stamp(r.PacerLag()),
-		Input: stamp(r.Tokens.Input), Output: stamp(r.Tokens.Output), Cached: stamp(r.Tokens.Cached),
+		Input: stamp(r.Tokens.Input), Output: stamp(r.Tokens.Output),
 		ReasoningTokens: stamp(r.Tokens.Reasoning), Asked: stamp(r.Asked.Output), AskedInput: stamp(r.Asked.Input),
 		Recount: stamp(r.Tokens.Recount),
 		Verify:  stamp(r.Tokens.Verify), Accepted: stamp(r.Tokens.Accepted), Rejected: stamp(r.Tokens.Rejected),
@@ -89,9 +95,12 @@ func Reduce(r *tape.Request, a *Arena) Request {
 		choiceSpan: Absent, choiceTokens: Absent, Choices: 1,
 	}
 	q.Streamed = !r.Events.IsZero() && !slices.Contains(r.Flags, "not_streamed")
+	q.cached(&r.Tokens)
 	q.Reasoning = q.ReasoningTokens > 0
 	q.events(r, a)
 	q.impossible()
+	q.unread(r.Tokens.Unread)
+	q.tooFewTokens(r)
 	return q
 }
 
