@@ -158,20 +158,20 @@ func (d *anthropicDecoder) usage(u value, output bool) {
 	for m := u.members(); m.next(); {
 		switch string(m.key) {
 		case "input_tokens":
-			in = m.val.count()
+			in = d.count("input", m.val)
 		case "cache_read_input_tokens":
-			read = m.val.count()
+			read = d.count("cached", m.val)
 		case "cache_creation_input_tokens":
-			made = m.val.count()
+			made = d.count("input", m.val)
 		case "output_tokens":
 			if output {
-				d.core.output(m.val.count(), tape.SourceUsage)
+				d.core.output(d.count("output", m.val), tape.SourceUsage)
 			}
 		case "output_tokens_details":
-			set(&d.facts.Reasoning, m.val.get("thinking_tokens").count())
+			set(&d.facts.Reasoning, d.count("reasoning", m.val.get("thinking_tokens")))
 		}
 	}
-	if in != Unknown {
+	if in != Unknown && len(d.facts.Unread) == 0 { // a part that is no count leaves the sum unknown
 		d.input(in+max(read, 0)+max(made, 0), tape.SourceUsage)
 	}
 	set(&d.facts.Cached, read)

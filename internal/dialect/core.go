@@ -229,6 +229,22 @@ func (c *core) output(n int64, source string) {
 	}
 }
 
+// sum adds up the outputs of the choices, where each has one: part of a sum is no
+// count of the whole.
+func (c *core) sum(source string) {
+	n := int64(0)
+	for i := range c.choices {
+		if c.choices[i].output == Unknown {
+			if c.facts.CountSource == source {
+				c.facts.Output, c.facts.CountSource = Unknown, ""
+			}
+			return
+		}
+		n += c.choices[i].output
+	}
+	c.output(n, source)
+}
+
 // set stores a count that is known.
 func set(dst *int64, n int64) bool {
 	if n != Unknown {

@@ -252,14 +252,14 @@ func (d *customDecoder) read(named bool, mark *Mark) {
 		*mark = errorMark(0)
 		return
 	}
-	d.input(p.input.in(v).count(), tape.SourceUsage)
-	output := p.output.in(v).count()
+	d.input(d.count("input", p.input.in(v)), tape.SourceUsage)
+	output := d.count("output", p.output.in(v))
 	d.output(output, tape.SourceUsage)
-	set(&d.facts.Cached, p.cached.in(v).count())
-	set(&d.facts.Reasoning, p.thoughts.in(v).count())
-	set(&d.facts.Accepted, p.accepted.in(v).count())
-	set(&d.facts.Rejected, p.rejected.in(v).count())
-	set(&d.facts.Verify, p.verify.in(v).count())
+	set(&d.facts.Cached, d.count("cached", p.cached.in(v)))
+	set(&d.facts.Reasoning, d.count("reasoning", p.thoughts.in(v)))
+	set(&d.facts.Accepted, d.count("accepted", p.accepted.in(v)))
+	set(&d.facts.Rejected, d.count("rejected", p.rejected.in(v)))
+	set(&d.facts.Verify, d.count("verify", p.verify.in(v)))
 
 	kind := d.give(0, tape.KindReasoning, 0, d.thought.next(d.str(p.reasoning.in(v)), false))
 	kind = d.give(kind, tape.KindContent, 0, d.soFar.next(d.str(p.text.in(v)), false))

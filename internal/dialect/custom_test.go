@@ -79,7 +79,7 @@ func TestCustomEvents(t *testing.T) {
 			known(func(f *Facts) {
 				f.HasOutput, f.Choices, f.EndIsDone, f.Err = true, 1, true, &ServerError{Message: "boom"}
 			})},
-		{"counts alone", Custom{Text: "t", Usage: CustomUsage{Output: "n"}, Done: "x"}, []string{`{"n":3}`, `{"n":"4"}`}, "u o", "", known(func(f *Facts) { f.Output, f.CountSource = 3, tape.SourceUsage })},
+		{"counts alone", Custom{Text: "t", Usage: CustomUsage{Output: "n"}, Done: "x"}, []string{`{"n":3}`, `{"n":"4"}`}, "u o", "", known(func(f *Facts) { f.Output, f.CountSource, f.Unread = 3, tape.SourceUsage, []Unread{{"output", `"4"`}} })},
 	} {
 		tc.c.Path, tc.c.Body = "/x", body
 		dec := newOf(t, tc.c).NewDecoder()

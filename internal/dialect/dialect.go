@@ -113,10 +113,12 @@ type Facts struct {
 
 	Input, Output, Cached, Reasoning int64
 	Accepted, Rejected, Verify       int64
-	Drafted                          int64   // proposed drafts, where the server counts those
-	StepsAccepting                   []int64 // verify steps by how many drafts they accepted; valid until the next Reset
-	CountSource                      string  // tape.SourceUsage or tape.SourceEngine, when Output is known
-	InputSource                      string  // the same of Input
+	Drafted                          int64    // proposed drafts, where the server counts those
+	StepsAccepting                   []int64  // verify steps by how many drafts they accepted; valid until the next Reset
+	Tiers                            Tiers    // of Cached
+	Unread                           []Unread // counts that came and are none
+	CountSource                      string   // tape.SourceUsage or tape.SourceEngine, when Output is known
+	InputSource                      string   // the same of Input
 	Engine                           []Figure
 	Model                            string // that the reply named, the last one if several; "": none; at most 200 bytes
 

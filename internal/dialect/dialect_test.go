@@ -188,7 +188,7 @@ type eventCase struct {
 	want   Facts
 }
 
-var eventCases = slices.Concat(openAICases, nativeCases, speculationCases)
+var eventCases = slices.Concat(openAICases, nativeCases, speculationCases, cacheCases)
 
 var openAICases = []eventCase{
 	{"completions", "openai-completions", []string{`{"choices":[{"index":0,"text":"Hi"}]}`, `{"choices":[{"index":0,"text":" ","logprobs":{"tokens":["Hi"],"token_logprobs":[-0.1],"top_logprobs":[{"Hi":-0.1}],"text_offset":[0]}}]}`,
@@ -217,6 +217,7 @@ var openAICases = []eventCase{
 		"o u o", "", known(func(f *Facts) {
 			f.Input, f.Reasoning, f.InputSource = 9, 2, tape.SourceUsage
 			f.Output, f.CountSource = maxCount, tape.SourceUsage // what cannot be is told apart from what was not said
+			f.Unread = []Unread{{"output", "-1"}, {"cached", "1.5"}}
 		})},
 	{"other vendors' counts", "openai-chat", []string{`{"usage":{"prompt_tokens":9,"completion_tokens":1,"prompt_cache_hit_tokens":4,"prompt_tokens_details":null}}`}, "u", "",
 		known(func(f *Facts) {

@@ -64,7 +64,7 @@ func (d *llamaDecoder) read(named bool, mark *Mark) {
 		case "tokens_predicted":
 			predicted = m.val.count()
 		case "tokens_evaluated": // of the whole prompt
-			d.input(m.val.count(), tape.SourceEngine)
+			d.input(d.count("input", m.val), tape.SourceEngine)
 		case "timings":
 			times = m.val
 		case "error":

@@ -67,9 +67,9 @@ func (d *ollamaDecoder) read() byte {
 		case "error":
 			err = m.val
 		case "prompt_eval_count":
-			d.input(m.val.count(), tape.SourceEngine)
+			d.input(d.count("input", m.val), tape.SourceEngine)
 		case "eval_count":
-			d.output(m.val.count(), tape.SourceEngine)
+			d.output(d.count("output", m.val), tape.SourceEngine)
 		default:
 			if as := ollamaTimes[string(m.key)]; as != "" {
 				d.state(as, m.val.number())

@@ -268,7 +268,7 @@ func (d *openAIDecoder) usage(u value) int64 {
 		return Unknown
 	}
 	var p usage
-	p.read(u)
+	p.read(&d.core, u)
 	d.details(p)
 	if p.output != Unknown {
 		d.total = true
@@ -284,17 +284,13 @@ func (d *openAIDecoder) own(u value, i int32) {
 	if d.total || !u.is('{') {
 		return
 	}
-	p.read(u)
+	p.read(&d.core, u)
 	d.details(p)
 	if p.output == Unknown {
 		return
 	}
 	d.choice(i).output = p.output
-	sum := int64(0)
-	for _, c := range d.choices {
-		sum += max(c.output, 0)
-	}
-	d.core.output(sum, tape.SourceUsage)
+	d.sum(tape.SourceUsage)
 }
 
 func (d *openAIDecoder) details(p usage) {
@@ -312,6 +308,7 @@ func (d *openAIDecoder) beside(p parts) {
 	d.timings(p.timings)
 	if p.sglext != nil {
 		d.sglext(p.sglext)
+		d.tiers(p.sglext.get("cached_tokens_details"))
 	}
 	if p.metrics != nil {
 		d.vllmMetrics(p.metrics)
@@ -323,30 +320,31 @@ type usage struct {
 	input, output, cached, reasoning, accepted, rejected int64
 }
 
-func (p *usage) read(u value) {
+// read takes the counts of u, and notes with c what is none.
+func (p *usage) read(c *core, u value) {
 	*p = usage{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown}
 	hit, thought := Unknown, Unknown
 	for m := u.members(); m.next(); {
 		switch string(m.key) {
 		case "prompt_tokens", "input_tokens":
-			p.input = m.val.count()
+			p.input = c.count("input", m.val)
 		case "completion_tokens", "output_tokens":
-			p.output = m.val.count()
+			p.output = c.count("output", m.val)
 		case "prompt_tokens_details", "input_tokens_details":
-			p.cached = m.val.get("cached_tokens").count()
+			p.cached = c.count("cached", m.val.get("cached_tokens"))
 		case "prompt_cache_hit_tokens": // DeepSeek
-			hit = m.val.count()
+			hit = c.count("cached", m.val)
 		case "reasoning_tokens": // SGLang
-			thought = m.val.count()
+			thought = c.count("reasoning", m.val)
 		case "completion_tokens_details", "output_tokens_details":
 			for m := m.val.members(); m.next(); {
 				switch string(m.key) {
 				case "reasoning_tokens":
-					p.reasoning = m.val.count()
+					p.reasoning = c.count("reasoning", m.val)
 				case "accepted_prediction_tokens":
-					p.accepted = m.val.count()
+					p.accepted = c.count("accepted", m.val)
 				case "rejected_prediction_tokens":
-					p.rejected = m.val.count()
+					p.rejected = c.count("rejected", m.val)
 				}
 			}
 		}

@@ -125,7 +125,7 @@ func (d *responsesDecoder) response(m members) (failed bool) {
 	}
 	if counts.is('{') {
 		var p usage
-		p.read(counts)
+		p.read(&d.core, counts)
 		d.input(p.input, tape.SourceUsage)
 		d.core.output(p.output, tape.SourceUsage)
 		set(&d.facts.Cached, p.cached)

@@ -131,13 +131,15 @@ func (d *sglangDecoder) meta(v value, i int32) (output int64, finish bool) {
 	for m := v.members(); m.next(); {
 		switch string(m.key) {
 		case "prompt_tokens":
-			d.input(m.val.count(), tape.SourceEngine)
+			d.input(d.count("input", m.val), tape.SourceEngine)
 		case "completion_tokens":
-			output = m.val.count()
+			output = d.count("output", m.val)
 		case "cached_tokens":
-			set(&d.facts.Cached, m.val.count())
+			set(&d.facts.Cached, d.count("cached", m.val))
+		case "cached_tokens_details":
+			d.tiers(m.val)
 		case "reasoning_tokens":
-			reasoning = m.val.count()
+			reasoning = d.count("reasoning", m.val)
 		case "finish_reason":
 			reason = m.val
 		case "e2e_latency":
@@ -155,7 +157,7 @@ func (d *sglangDecoder) meta(v value, i int32) (output int64, finish bool) {
 	ch := d.choice(i)
 	set(&ch.output, output)
 	spec.keep(ch)
-	d.sum()
+	d.sum(tape.SourceEngine)
 	d.speculated()
 	return output, finish
 }
@@ -169,17 +171,6 @@ func (d *sglangDecoder) reason(v value, i int32) bool {
 		})
 	}
 	return d.end(i, typ)
-}
-
-// sum adds up the output of the choices.
-func (d *sglangDecoder) sum() {
-	output := Unknown
-	for i := range d.choices {
-		if n := d.choices[i].output; n != Unknown {
-			output = max(output, 0) + n
-		}
-	}
-	d.core.output(output, tape.SourceEngine)
 }
 
 // Whole reads a one-shot answer: an object, or a list of them for n > 1.

@@ -99,9 +99,9 @@ func (d *tgiDecoder) details(v value) {
 		case "finish_reason":
 			d.end(0, d.str(m.val))
 		case "generated_tokens":
-			d.output(m.val.count(), tape.SourceEngine)
+			d.output(d.count("output", m.val), tape.SourceEngine)
 		case "input_length":
-			d.input(m.val.count(), tape.SourceEngine)
+			d.input(d.count("input", m.val), tape.SourceEngine)
 		case "prefill": // one entry a prompt token, when asked for
 			if n := m.val.size(); n > 0 {
 				d.input(n, tape.SourceEngine)

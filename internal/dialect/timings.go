@@ -14,11 +14,11 @@ func (c *core) timings(t value) {
 	for m := t.members(); m.next(); {
 		switch string(m.key) {
 		case "cache_n":
-			cached = m.val.count()
+			cached = c.count("cached", m.val)
 		case "prompt_n": // without the cached ones
-			prompt = m.val.count()
+			prompt = c.count("input", m.val)
 		case "predicted_n":
-			output = m.val.count()
+			output = c.count("output", m.val)
 		case "draft_n":
 			drafted = m.val.count()
 		case "draft_n_accepted":

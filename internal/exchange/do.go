@@ -27,7 +27,7 @@ func (e *Exchanger) Do(ctx context.Context, p *Prepared, req *tape.Request) (got
 	if d, ok := x.dec.(dialect.Prompted); ok {
 		d.SetPrompt(p.prompt)
 	}
-	x.asked = p.choices
+	x.asked, x.request = p.choices, p.Body
 	w := newWatch(ctx, e.cfg.Clock, e.cfg.Limits, p.Abandon)
 	defer w.stop()
 
@@ -57,8 +57,9 @@ func (e *Exchanger) Do(ctx context.Context, p *Prepared, req *tape.Request) (got
 	}
 	x.record(req, p, &tr, v)
 	if v.outcome.Failed() {
-		got.Example = x.example(req, p, resp)
+		got.Example = x.example(req, resp)
 	}
+	x.request = nil // the flight outlives it
 	if e.cfg.KeepText {
 		got.Text = x.text()
 	}
@@ -215,6 +216,8 @@ func (x *flight) record(req *tape.Request, p *Prepared, tr *client.Trace, v verd
 	req.Tokens = tape.Tokens{
 		Input: stamp(f.Input), Output: stamp(f.Output), Cached: stamp(f.Cached), Reasoning: stamp(f.Reasoning),
 		Accepted: stamp(f.Accepted), Rejected: stamp(f.Rejected), Verify: stamp(f.Verify), Drafted: stamp(f.Drafted),
+		CachedDevice: f.Tiers.Device, CachedHost: f.Tiers.Host, CachedStorage: f.Tiers.Storage, CachedBackend: e.mask(f.Tiers.Backend),
+		Unread: e.mask(f.UnreadList()),
 	}
 	req.StepsAccepting = slices.Clone(f.StepsAccepting)
 	if req.Tokens.Input.OK {
