@@ -52,3 +52,19 @@ func TestChunkDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations a read", n)
 	}
 }
+
+// BenchmarkQuote is what a refusal costs beside its body: a search through what was
+// sent, here 70 kB, so that nothing of it is quoted.
+func BenchmarkQuote(b *testing.B) {
+	ex := New(Config{Dialect: mustChat(b), Options: dialect.Options{Stream: true}})
+	x := newFlight(ex)
+	x.reset()
+	x.head = []byte(`{"error":{"message":"too many requests in the queue, try again later","type":"overloaded","code":429}}`)
+	x.request = []byte(strings.Repeat("what is the time of day in that town ", 70_000/37))
+	b.ReportAllocs()
+	for b.Loop() {
+		if len(x.quote()) != len(x.head) {
+			b.Fatal(x.quote())
+		}
+	}
+}

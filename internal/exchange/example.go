@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"net/http"
@@ -78,7 +79,7 @@ func (x *flight) keepRecent() {
 
 // example is that of the attempt that req holds, nil when its class has one. resp
 // is nil when none came.
-func (x *flight) example(req *tape.Request, p *Prepared, resp *client.Response) *tape.Example {
+func (x *flight) example(req *tape.Request, resp *client.Response) *tape.Example {
 	e := x.e
 	if !e.seen.first(tape.ClassOf(req.Outcome, req.Cause, req.HTTP.Status)) {
 		return nil
@@ -102,7 +103,7 @@ func (x *flight) example(req *tape.Request, p *Prepared, resp *client.Response) 
 	if resp.Status/100 == 2 && e.cfg.Output == OutputNone {
 		return ex
 	}
-	s := sampler{e: e, request: p.Body, answer: resp.Status/100 == 2}
+	s := sampler{e: e, request: x.request, answer: resp.Status/100 == 2}
 	ex.Head, _ = s.begin(x.head)
 	if x.bytes > int64(min(len(x.head), sampled)) && x.at > 0 {
 		from := max(0, x.at-recent)
@@ -205,19 +206,11 @@ func (s sampler) both(b []byte) string {
 
 // text masks secrets and what is of the request, and shows what is not printable.
 func (s sampler) text(b []byte) string {
-	var out strings.Builder
 	text := s.e.mask(string(b))
 	if s.answer {
 		text = hush(text)
 	}
-	for _, part := range split([]byte(text), s.request) {
-		if part.repeated {
-			fmt.Fprintf(&out, "[%d bytes of the request]", len(part.b))
-		} else {
-			out.WriteString(printable(string(part.b)))
-		}
-	}
-	return out.String()
+	return unrepeated(text, s.request, printable)
 }
 
 // cutText cuts at the border of a character.
@@ -261,43 +254,54 @@ func printable(s string) string {
 // longer than the names and the punctuation that every body has.
 const repeatLen = 32
 
-// piece is a part of a sample.
-type piece struct {
-	b        []byte
-	repeated bool
-}
-
-// split finds what of b stands in the request too. Servers quote in an error what
-// they were sent, and prompts are never on a tape.
-func split(b, request []byte) []piece {
-	if len(b) < repeatLen || len(request) < repeatLen {
-		return []piece{{b, false}}
+// unrepeated is text without what of it stands in the request too, the rest as show
+// has it. Servers quote in an error what they were sent, and prompts are never on a
+// tape.
+func unrepeated(text string, request []byte, show func(string) string) string {
+	if !repeats(text, request) {
+		return show(text)
 	}
 	at := map[[repeatLen]byte][]int{}
+	b := []byte(text)
 	for i := 0; i+repeatLen <= len(b); i++ {
 		w := [repeatLen]byte(b[i:])
 		at[w] = append(at[w], i)
 	}
-	hidden := make([]bool, len(b))
+	repeated := make([]bool, len(text))
 	for i := 0; i+repeatLen <= len(request); i++ {
 		w := [repeatLen]byte(request[i:])
-		for _, from := range at[w] {
+		places := at[w]
+		if len(places) == 0 {
+			continue
+		}
+		for _, from := range places {
 			for k := range repeatLen {
-				hidden[from+k] = true
+				repeated[from+k] = true
 			}
 		}
-		if at[w] != nil {
-			at[w] = at[w][:0] // once is enough
+		at[w] = nil // once is enough
+	}
+	var out strings.Builder
+	for from, to := 0, 0; from < len(text); from = to {
+		for to = from + 1; to < len(text) && repeated[to] == repeated[from]; {
+			to++
+		}
+		if repeated[from] {
+			fmt.Fprintf(&out, "[%d bytes of the request]", to-from)
+		} else {
+			out.WriteString(show(text[from:to]))
 		}
 	}
-	var out []piece
-	for i := 0; i < len(b); {
-		k := i + 1
-		for k < len(b) && hidden[k] == hidden[i] {
-			k++
+	return out.String()
+}
+
+// repeats reports whether text holds something of the request, at least where that
+// is twice repeatLen long. It is asked of every refusal, and is quick.
+func repeats(text string, request []byte) bool {
+	for i := 0; i+repeatLen <= len(text); i += repeatLen {
+		if bytes.Contains(request, []byte(text[i:i+repeatLen])) {
+			return true
 		}
-		out = append(out, piece{b[i:k], hidden[i]})
-		i = k
 	}
-	return out
+	return false
 }

@@ -63,9 +63,10 @@ const (
 
 // flight is one attempt under way. Its buffers are used again.
 type flight struct {
-	e     *Exchanger
-	url   string // where this attempt goes
-	asked int    // choices; 0: not known
+	e       *Exchanger
+	url     string // where this attempt goes
+	request []byte // its body
+	asked   int    // choices; 0: not known
 
 	encoded *encoded // the body, when it is said to be compressed
 	buf     []byte

@@ -10,5 +10,9 @@ func (e *Exchanger) mask(s string) string { return e.secrets.Cut(s) }
 // message makes s fit for the tape: valid UTF-8 on one line, masked, bounded.
 func (e *Exchanger) message(s string) string { return e.secrets.Line(s, maxMessage) }
 
-// quote is the beginning of a body for a message: masked, then cut.
-func (e *Exchanger) quote(head []byte) string { return e.secrets.Line(string(head), quoted) }
+// quote is the beginning of the body for a message: masked, without what it repeats
+// of the request, then cut.
+func (x *flight) quote() string {
+	own := func(s string) string { return s }
+	return x.e.secrets.Line(unrepeated(x.e.mask(string(x.head[:min(len(x.head), 2*quoted)])), x.request, own), quoted)
+}

@@ -141,7 +141,7 @@ func (e *Exchanger) refused(resp *client.Response, w *watch, x *flight) verdict 
 	if len(bytes.TrimSpace(x.head)) == 0 {
 		v.message += ", with an empty body"
 	} else {
-		v.message += ": " + e.quote(x.head)
+		v.message += ": " + x.quote()
 	}
 	return v
 }
@@ -207,7 +207,7 @@ func (x *flight) judge(resp *client.Response) verdict {
 			v.message = "the answer is not the JSON that " + e.cfg.Dialect.Name() + " knows: " + e.mask(f.Sample)
 		}
 		if !stream && looksLikeSSE(x.head) {
-			v.message = "a stream came although workload.stream is false: " + e.quote(x.head)
+			v.message = "a stream came although workload.stream is false: " + x.quote()
 		}
 		return v
 	case f.Err != nil:
@@ -274,7 +274,7 @@ func (x *flight) notStream(resp *client.Response) verdict {
 	what := "no answer of " + x.e.cfg.Dialect.Name()
 	return verdict{
 		outcome: tape.OutcomeNotStream,
-		message: fmt.Sprintf("POST %s was answered %d with %s (%s): %s", x.where(resp), resp.Status, what, kind, x.e.quote(x.head)),
+		message: fmt.Sprintf("POST %s was answered %d with %s (%s): %s", x.where(resp), resp.Status, what, kind, x.quote()),
 	}
 }
 
