@@ -197,6 +197,8 @@ func analyse(src Source, o Options) (*run, *Results, Options, error) {
 		res.Notes = append(slices.Clip(res.Notes), res.Wave.Note)
 	}
 	res.Rows = r.rows(members)
+	r.pages = r.serverPages(intervals, judged)
+	res.Server = r.pages.of(kinds)
 	own := *res
 	own.Windows = judged
 	res.Verdict = r.verdict(&own, o)

@@ -43,21 +43,6 @@ func orNone(s string) string {
 	return s
 }
 
-// serverChanged: the same server process from start to end, as far as its
-// metrics tell.
-func (r *run) serverChanged() Check {
-	c := Check{Name: "server_changed", Severity: SeverityFail, Result: ResultNone, Unit: "restarts", Limit: ref(0),
-		Why: "no scraped series tells when the server started",
-		Do:  "find out why the server restarted, then run again"}
-	switch {
-	case r.restart != "":
-		c.Result, c.Value, c.Why = ResultMiss, ref(1), "the start time of "+r.restart+" moved: it restarted in mid-run"
-	case len(r.starts) > 0:
-		c.Result, c.Value, c.Why = ResultPass, ref(0), "process start times did not move"
-	}
-	return c
-}
-
 // failures: the share of failures is within limits.failed_share. Cancelled
 // and abandoned requests are neither, and those that failed on the client's
 // machine have a check of their own (client_limit).

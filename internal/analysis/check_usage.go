@@ -9,6 +9,12 @@ import (
 
 const usageContradicted = "usage_contradicted" // the check, and the flag of its rows
 
+// choicesAsked is how many choices each request asks for; 0: the spec does not say.
+func (r *run) choicesAsked() (n int64) {
+	json.Unmarshal(r.spec.Workload.Sampling.N, &n) // anything else is 0
+	return n
+}
+
 // usageContradicted: the counts that enter numbers contradict neither each other
 // nor what was asked. Impossible ones are taken for not known before.
 func (r *run) usageContradicted() Check {
@@ -21,8 +27,7 @@ func (r *run) usageContradicted() Check {
 	}
 	var kinds []*example // in the order in which they are met
 	var counted, off int64
-	var n int64
-	json.Unmarshal(r.spec.Workload.Sampling.N, &n) // choices; anything else is 0
+	n := r.choicesAsked()
 	r.okMeasured(func(q *metric.Request) {
 		found := q.Contradicts
 		if above, ok := q.AboveAsked(n); ok {

@@ -41,6 +41,8 @@ func (r *run) checks(res *Results, o Options) []Check {
 		r.repeats(),
 		r.bursts(),
 		r.attempts(res),
+		r.scrapesMissing(),
+		r.othersOnServer(),
 	}
 	if len(r.parts()) > 0 {
 		all = append(all, r.mergedAlike())
@@ -77,6 +79,8 @@ var missed = map[string]string{
 	"bursts":             "output in bursts",
 	"attempts":           "requests sent more than once",
 	"merged_alike":       "unlike runs merged",
+	"scrapes_missing":    "metrics pages not read throughout",
+	"others_on_server":   "others used the server",
 }
 
 // CheckNames are the names of all checks, sorted: what report.strict may hold.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"tokentape/internal/analysis/metric"
+	"tokentape/internal/analysis/scrape"
 	"tokentape/internal/analysis/window"
 	"tokentape/tape"
 )
@@ -50,6 +51,15 @@ type spec struct {
 	Cost    cost     `json:"cost"`
 	Energy  energy   `json:"energy"`
 	Expect  []string `json:"expect"`
+
+	Telemetry struct {
+		Interval duration `json:"interval"`
+		Metrics  []struct {
+			Name     string   `json:"name"`
+			Role     string   `json:"role"`
+			Interval duration `json:"interval"`
+		} `json:"metrics"`
+	} `json:"telemetry"`
 }
 
 // slo are upper limits per request in milliseconds; 0: none.
@@ -70,8 +80,8 @@ type run struct {
 	calls   []tape.Call // by time
 	faults  []string
 	samples []tape.ClientSample // by time
-	starts  map[string]float64  // last process start time by scrape source and series
-	restart string              // the source whose server restarted in mid-run
+	scrapes scrape.Collector
+	pages   *Server // what the metrics pages say, nil: none
 	sha256  string
 	spec    spec
 
@@ -108,7 +118,7 @@ type fact struct {
 // limit, or all of them where src cannot be read again.
 func collect(src Source, o Options) (*run, error) {
 	again, _ := src.(Rereader)
-	r := &run{later: new(later), exact: cmp.Or(o.exact, exactGaps), starts: map[string]float64{}, trended: map[string][]string{}}
+	r := &run{later: new(later), exact: cmp.Or(o.exact, exactGaps), trended: map[string][]string{}}
 	words := interner{}
 	for {
 		rec, err := src.Next()
@@ -147,7 +157,7 @@ func collect(src Source, o Options) (*run, error) {
 		case *tape.ClientSample:
 			r.samples = append(r.samples, *rec)
 		case *tape.Scrape:
-			r.scrape(rec)
+			r.scrapes.Add(rec)
 		case *tape.Call:
 			r.calls = append(r.calls, *rec)
 		case *tape.Footer:
@@ -217,29 +227,6 @@ func (r *run) add(q *tape.Request, in interner) {
 	f.content = h.Sum64()
 	r.reqs = append(r.reqs, m)
 	r.facts = append(r.facts, f)
-}
-
-// scrape notes a server that restarted while it was measured: its process start
-// time moved.
-func (r *run) scrape(s *tape.Scrape) {
-	if !s.OK {
-		return
-	}
-	for name, v := range s.Series {
-		if !isStartTime(name) {
-			continue
-		}
-		key := fmt.Sprint(s.Part.V, " ", s.Source, " ", name) // a restart between two runs is none in mid-run
-		if old, ok := r.starts[key]; ok && old != v {
-			r.restart = s.Source
-		}
-		r.starts[key] = v
-	}
-}
-
-func isStartTime(series string) bool {
-	const name = "process_start_time_seconds"
-	return series == name || len(series) > len(name) && series[:len(name)+1] == name+"{"
 }
 
 // sort brings everything into plan order, so that the order of lines does not

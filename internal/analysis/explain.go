@@ -98,7 +98,7 @@ func question(name string) (*Explanation, catalog.Condition, error) {
 	e := &Explanation{Name: c.Text}
 	for _, d := range catalog.All() {
 		same := d.Is(c.Name) && (c.Stat == "" || d.Kind == c.Kind)
-		windowed := d.Kind == catalog.KindMetric || d.Kind == catalog.KindSystem || d.Kind == catalog.KindFact
+		windowed := d.Kind == catalog.KindMetric || d.Kind == catalog.KindSystem || d.Kind == catalog.KindFact || d.Kind == catalog.KindServer
 		if same && (c.Window == "" || windowed) {
 			e.Definitions = append(e.Definitions, d)
 		}
@@ -135,7 +135,7 @@ func ExplainRun(src Source, name string, o Options) (*Explanation, error) {
 		asked = []string{c.Window}
 	}
 	switch c.Kind { // other values are judged by the windows that the report shows
-	case catalog.KindMetric, catalog.KindSystem, catalog.KindFact:
+	case catalog.KindMetric, catalog.KindSystem, catalog.KindFact, catalog.KindServer:
 		o.Windows = window.Kinds()
 		for _, k := range asked {
 			if !slices.Contains(o.Windows, k) {
@@ -163,6 +163,8 @@ func (r *run) explain(res *Results, o Options, e *Explanation, c catalog.Conditi
 		x.window(asked)
 	case catalog.KindRequest:
 		x.everyRequest()
+	case catalog.KindServer:
+		x.server(asked)
 	case catalog.KindTerm:
 		e.Absent = "a word of the report, and no value of a run"
 	default:

@@ -25,6 +25,7 @@ type Results struct {
 	Parts       []Part        `json:"parts,omitempty"`   // of a merged tape
 	Calls       []Call        `json:"calls,omitempty"`   // beside the load, such as the flush of a cache
 	As          []AsTable     `json:"as,omitempty"`      // under the definitions of other tools, those of Options.As
+	Server      *Server       `json:"server,omitempty"`  // its metrics pages
 	About       About         `json:"about"`
 
 	// Rows are the derived values per request, in plan order; never in

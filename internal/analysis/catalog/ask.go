@@ -9,7 +9,7 @@ import (
 // Ask finds what a name means, for a question about it: a metric with or without
 // statistic and window (ttft_ms, ttft_ms.p99, steady.ttft_ms.p99), a row of a
 // window (output_tokens_per_s), a value of the run (counts.failed, or failed), a
-// check with or without its section, a value of a request (tokens.cached), a word
+// row of the server's metrics pages (server.queue_depth), a check with or without its section, a value of a request (tokens.cached), a word
 // of the report (release), all of them also as tables call them (TTFT from due). The
 // Condition it returns has no Op. An error is a *SyntaxError.
 func Ask(name string) (Condition, error) {
@@ -43,8 +43,11 @@ func Ask(name string) (Condition, error) {
 	if take(rest, KindSystem, KindFact) || take(rest, KindMetric) { // a rate before the metric of the same name
 		return c, nil
 	}
+	if take(rest, KindServer) {
+		return c, nil
+	}
 	if c.Window == "" {
-		if take(rest, KindCount, KindLoad, KindVerdict, KindCheck, KindRequest, KindTerm) || take("checks."+rest, KindCheck) || take("counts."+rest, KindCount) || take("load."+rest, KindLoad) {
+		if take(rest, KindCount, KindLoad, KindVerdict, KindCheck, KindRequest, KindTerm) || take("checks."+rest, KindCheck) || take("counts."+rest, KindCount) || take("load."+rest, KindLoad) || take("server."+rest, KindServer) {
 			return c, nil
 		}
 		if i := strings.LastIndexByte(rest, '.'); i > 0 {
@@ -54,5 +57,5 @@ func Ask(name string) (Condition, error) {
 		}
 		return Condition{}, p.unknown(0, rest, slices.Concat(WindowKinds, spelled(Names())), "name of a value")
 	}
-	return Condition{}, p.unknown(len(name)-len(rest), rest, Names(KindMetric, KindSystem, KindFact), "value of a window")
+	return Condition{}, p.unknown(len(name)-len(rest), rest, Names(KindMetric, KindSystem, KindFact, KindServer), "value of a window")
 }

@@ -27,6 +27,7 @@ var tables = map[string]struct {
 	"facts":   {windowHead, windowFacts, ofWindow},
 	"load":    {runHead, loadFacts, ofRun},
 	"counts":  {runHead, counts, ofRun},
+	"server":  {[]string{"name", "called", "unit", "definition"}, serverRows, func(e Entry) []string { return []string{code(e.Name), e.Title, e.Unit, e.Definition} }},
 	"terms":   {[]string{"word", "meaning"}, terms, func(e Entry) []string { return []string{e.Name, e.Definition} }},
 	"checks": {[]string{"check", "severity", "misses when"}, checks,
 		func(e Entry) []string {

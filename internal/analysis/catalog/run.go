@@ -69,7 +69,7 @@ var checks = named([]Entry{
 	{Name: "offered_rate", Severity: "fail", Definition: "sends took more than 1 % (and 1 ms) longer than the load rules allowed"},
 	{Name: "token_sources", Severity: "fail", Definition: "counts of different sources would be mixed in one number"},
 	{Name: "usage_contradicted", Severity: "fail", Definition: "the server's counts contradict each other or what was asked: cached above input, reasoning above output, output 0 beside token events, a count below 0 or above a billion, output above `max_tokens` (times the choices)"},
-	{Name: "server_changed", Severity: "fail", Definition: "a scraped start time moved: the server restarted in mid-run"},
+	{Name: "server_changed", Severity: "fail", Definition: "the server restarted in mid-run: the start time on a metrics page moved, or at least half of its counters fell at once, and two or more"},
 	{Name: "failures", Severity: "fail", Definition: "more failed than `limits.failed_share` (exit code 4)"},
 	{Name: "failures_allowed", Severity: "note", Definition: "some failed, no more than `limits.failed_share`: how many of which class, when they were sent, and how much of the window they took"},
 	{Name: "input_off_plan", Severity: "note", Definition: "the server counted another number of input tokens than the model's tokenizer over the templated prompt"},
@@ -87,6 +87,8 @@ var checks = named([]Entry{
 	{Name: "repeats", Severity: "note", Definition: "a dataset row was sent more than once; of a session, one turn of it"},
 	{Name: "bursts", Severity: "note", Definition: "most output arrived in bursts: a buffering proxy, speculation, or a stream interval"},
 	{Name: "attempts", Severity: "note", Definition: "requests were sent more than once"},
+	{Name: "scrapes_missing", Severity: "note", Definition: "of a metrics page, 5 % or more of the time from its first reading until the last page was read lie in gaps longer than two intervals; or it was never read"},
+	{Name: "others_on_server", Severity: "note", Definition: "a metrics page counted over 1 % more requests or generated tokens than those that this run can have caused: every request of any phase in flight while it was read, each attempt, with all its output tokens"},
 	{Name: "merged_alike", Severity: "note", Definition: "of a merged tape alone: its runs are not alike, and were merged by force"},
 })
 

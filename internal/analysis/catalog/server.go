@@ -1,0 +1,45 @@
+package catalog
+
+// serverRows are what the server says of itself on its metrics pages. Which series
+// of which engine each is: package analysis/scrape. Of a counter a table shows how
+// much it grew in the time covered by readings, of a gauge its mean over time, of a
+// histogram its quantiles beside the client's.
+var serverRows = []Entry{
+	{Name: "server.queue_depth", Kind: KindServer, Title: "requests waiting", Unit: "requests", Definition: "requests that wait in the engine's queue"},
+	{Name: "server.running_requests", Kind: KindServer, Title: "requests running", Unit: "requests", Definition: "requests that the engine works on"},
+	{Name: "server.prefill_queue", Kind: KindServer, Title: "prefill: waiting for the peer", Unit: "requests", Definition: "disaggregated prefill: requests that wait for the decode side before prefill (SGLang's prealloc, once bootstrap, queue)"},
+	{Name: "server.prefill_transfer_queue", Kind: KindServer, Title: "prefill: KV in transfer", Unit: "requests", Definition: "disaggregated prefill: requests whose prefill is done and whose KV is being sent"},
+	{Name: "server.decode_prealloc_queue", Kind: KindServer, Title: "decode: waiting for KV room", Unit: "requests", Definition: "disaggregated decode: requests that wait for room in the KV pool"},
+	{Name: "server.decode_transfer_queue", Kind: KindServer, Title: "decode: KV in transfer", Unit: "requests", Definition: "disaggregated decode: requests whose KV is on its way"},
+	{Name: "server.kv_usage", Kind: KindServer, Title: "KV cache used", Unit: "share", Definition: "share of the KV cache that is in use"},
+	{Name: "server.kv_tokens", Kind: KindServer, Title: "KV cache used", Unit: "tokens", Definition: "tokens in the KV cache that are in use"},
+	{Name: "server.cache_hit_rate", Kind: KindServer, Title: "prefix cache hit rate", Unit: "share", Definition: "hit rate of the prefix cache as the engine reckons it, often over its last prefill batch alone; where it has no such gauge, hits ÷ queries of the time covered"},
+	{Name: "server.cached_share", Kind: KindServer, Title: "cached ÷ prompt tokens", Unit: "share", Definition: "increase of cached_tokens ÷ increase of prompt_tokens"},
+	{Name: "server.generation_throughput", Kind: KindServer, Title: "generation", Unit: "tokens/s", Definition: "tokens generated a second, as the engine reckons it; where it has no such gauge, the increase of generation_tokens from reading to reading"},
+	{Name: "server.accept_length", Kind: KindServer, Title: "tokens per verify step", Unit: "tokens", Definition: "tokens that a verify step of speculation yields, as the engine reckons it; where it has no such gauge, 1 + accepted ÷ steps of the time covered"},
+	{Name: "server.accept_rate", Kind: KindServer, Title: "drafts accepted", Unit: "share", Definition: "share of drafted tokens that were accepted, as the engine reckons it; where it has no such gauge, accepted ÷ drafted of the time covered"},
+	{Name: "server.requests", Kind: KindServer, Title: "requests", Unit: "requests", Definition: "requests that ended, as the engine counts them"},
+	{Name: "server.aborted_requests", Kind: KindServer, Title: "requests aborted", Unit: "requests", Definition: "requests that were given up"},
+	{Name: "server.preemptions", Kind: KindServer, Title: "preemptions", Unit: "", Definition: "requests taken out of the batch for want of KV room, to be worked on again (vLLM: preempted, SGLang: retracted)"},
+	{Name: "server.prompt_tokens", Kind: KindServer, Title: "prompt tokens", Unit: "tokens", Definition: "prompt tokens, cached ones included"},
+	{Name: "server.cached_tokens", Kind: KindServer, Title: "cached prompt tokens", Unit: "tokens", Definition: "prompt tokens that a prefix cache of any tier had"},
+	{Name: "server.cached_tokens_device", Kind: KindServer, Title: "… on the device", Unit: "tokens", Definition: "of these, in device memory"},
+	{Name: "server.cached_tokens_host", Kind: KindServer, Title: "… on the host", Unit: "tokens", Definition: "of these, in host memory"},
+	{Name: "server.cached_tokens_storage", Kind: KindServer, Title: "… in storage", Unit: "tokens", Definition: "of these, in storage"},
+	{Name: "server.generation_tokens", Kind: KindServer, Title: "generated tokens", Unit: "tokens", Definition: "tokens generated"},
+	{Name: "server.cache_queries", Kind: KindServer, Title: "prefix cache queries", Unit: "tokens", Definition: "prompt tokens that were looked up in the prefix cache"},
+	{Name: "server.cache_hits", Kind: KindServer, Title: "prefix cache hits", Unit: "tokens", Definition: "of these, found"},
+	{Name: "server.verify_steps", Kind: KindServer, Title: "verify steps", Unit: "", Definition: "verify steps of speculation"},
+	{Name: "server.drafted_tokens", Kind: KindServer, Title: "drafted tokens", Unit: "tokens", Definition: "tokens that speculation proposed"},
+	{Name: "server.accepted_tokens", Kind: KindServer, Title: "accepted tokens", Unit: "tokens", Definition: "of these, accepted"},
+	{Name: "server.ttft_ms", Kind: KindServer, Title: "TTFT", Unit: "ms", Definition: "time to first token as the server sees it: from the request's arrival, without the network and the client's connection"},
+	{Name: "server.itl_ms", Kind: KindServer, Title: "ITL", Unit: "ms", Definition: "time between tokens as the server sees it"},
+	{Name: "server.tpot_ms", Kind: KindServer, Title: "TPOT", Unit: "ms", Definition: "time per output token of a request, once a request"},
+	{Name: "server.e2e_ms", Kind: KindServer, Title: "E2E", Unit: "ms", Definition: "from the request's arrival to its last token as the server sees it"},
+	{Name: "server.queue_time_ms", Kind: KindServer, Title: "time in queue", Unit: "ms", Definition: "time that requests waited in the engine's queue; the client cannot see it apart"},
+	{Name: "server.device_utilisation", Kind: KindServer, Title: "device utilisation", Unit: "share", Definition: "share of time that the devices were at work"},
+	{Name: "server.device_memory_used", Kind: KindServer, Title: "device memory used", Unit: "bytes", Definition: "memory in use on all devices of the page"},
+	{Name: "server.device_power", Kind: KindServer, Title: "device power", Unit: "W", Definition: "power drawn by all devices of the page"},
+	{Name: "server.cpu_busy", Kind: KindServer, Title: "CPU", Unit: "cores", Definition: "processor time of the node, but idle and iowait, ÷ time"},
+	{Name: "server.memory_available", Kind: KindServer, Title: "memory available", Unit: "bytes", Definition: "memory of the node that programs could have"},
+}

@@ -1,0 +1,343 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"tokentape/internal/analysis/catalog"
+	"tokentape/internal/analysis/metric"
+	"tokentape/internal/analysis/scrape"
+	"tokentape/internal/analysis/stat"
+	"tokentape/internal/analysis/window"
+)
+
+const (
+	serverPoints = 600 // of a line in results.json
+	serverMost   = 100 // gaps and resets that are named
+)
+
+// serverQuantiles are those that are taken from histograms, in thousandths.
+var serverQuantiles = []int{500, 900, 950, 990}
+
+// serverPages is what the metrics pages say of the windows; nil where no page was
+// asked for and none was read.
+func (r *run) serverPages(intervals []window.Interval, windows []Window) *Server {
+	pages := r.scrapes.Sources()
+	asked := r.spec.Telemetry.Metrics
+	if len(pages) == 0 && len(asked) == 0 {
+		return nil
+	}
+	out := &Server{Sources: []ServerSource{}, Windows: []ServerWindow{}, Lines: []ServerLine{}, Points: ServerPoints{func(yield func(ServerPoint) bool) { eachPoint(pages, r.partOf, yield) }}}
+	for _, p := range pages {
+		out.Sources = append(out.Sources, r.serverSource(p))
+		for _, l := range p.Lines(serverPoints) {
+			out.Lines = append(out.Lines, serverLine(p, r.partOf(p), l))
+		}
+		for _, x := range p.All() {
+			out.Series = append(out.Series, ServerSeries{p.Name, r.partOf(p), x})
+		}
+	}
+	for _, a := range asked {
+		if !slices.ContainsFunc(pages, func(p *scrape.Source) bool { return p.Name == a.Name }) && len(r.parts()) == 0 {
+			out.Sources = append(out.Sources, ServerSource{Name: a.Name, Role: a.Role, IntervalS: r.askedInterval(a.Name), Warnings: []string{"never read: the tape has no line of it"}})
+		}
+	}
+	for i := range windows {
+		for _, p := range pages {
+			if w, ok := r.serverWindow(p, intervals[i], &windows[i]); ok {
+				out.Windows = append(out.Windows, w)
+			}
+		}
+	}
+	return out
+}
+
+// partOf is the part that a page was read in, nil of a tape that is not merged.
+func (r *run) partOf(p *scrape.Source) *int64 {
+	if len(r.parts()) == 0 {
+		return nil
+	}
+	return new(p.Part)
+}
+
+// askedInterval is the interval of a page in seconds.
+func (r *run) askedInterval(name string) *float64 {
+	d := r.spec.Telemetry.Interval
+	for _, m := range r.spec.Telemetry.Metrics {
+		if m.Name == name && m.Interval > 0 {
+			d = m.Interval
+		}
+	}
+	if d <= 0 {
+		return nil
+	}
+	return ref(float64(d) / 1e9)
+}
+
+// pace is the longest time between two readings of a page that is no gap.
+func (r *run) pace(p *scrape.Source) int64 {
+	var every int64
+	if s := r.askedInterval(p.Name); s != nil {
+		every = int64(*s * 1e9)
+	}
+	return p.Pace(every)
+}
+
+// pagesEnd is when the pages of a part were no longer read: with the last line of any
+// of them.
+func (r *run) pagesEnd(part int64) int64 {
+	end := int64(math.MinInt64)
+	for _, p := range r.scrapes.Sources() {
+		if p.Part == part {
+			end = max(end, p.End)
+		}
+	}
+	return end
+}
+
+func (r *run) serverSource(p *scrape.Source) ServerSource {
+	s := ServerSource{Name: p.Name, Part: r.partOf(p), Role: p.Role, Kind: p.Kind, IntervalS: r.askedInterval(p.Name),
+		Readings: int64(len(p.Times)), Failed: p.Failed, Missed: p.Missed, Example: p.Example, SeriesN: int64(p.Len()), Restarts: p.Restarts}
+	for _, m := range r.spec.Telemetry.Metrics {
+		if m.Name == p.Name && s.Role == "" {
+			s.Role = m.Role
+		}
+	}
+	if len(p.Causes) > 0 {
+		s.Causes = p.Causes
+	}
+	if n := len(p.Times); n > 0 {
+		s.FromS, s.ToS = ref(float64(p.Times[0])/1e9), ref(float64(p.Times[n-1])/1e9)
+	}
+	for _, g := range r.gapsOf(p) {
+		s.GapsN++
+		s.GapsS += float64(g.To-g.From) / 1e9
+		if len(s.Gaps) < serverMost {
+			s.Gaps = append(s.Gaps, ServerGap{float64(g.From) / 1e9, float64(g.To) / 1e9, g.Why})
+		}
+	}
+	for _, x := range p.Resets {
+		s.ResetsN++
+		if len(s.Resets) < serverMost {
+			s.Resets = append(s.Resets, ServerReset{float64(x.T) / 1e9, int64(x.Series), x.Anew, resetWhy(x)})
+		}
+	}
+	warn := func(n int64, format string, args ...any) {
+		if n > 0 {
+			s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...))
+		}
+	}
+	warn(p.Broken, "%s cannot be used: %s", plural(p.Broken, "reading"), p.BrokenWhy)
+	warn(p.Negative, "%s of counters below 0 are left out", plural(p.Negative, "value"))
+	warn(p.NotFinite, "%s that are NaN or infinite are left out", plural(p.NotFinite, "value"))
+	warn(p.Repeated, "%s stood on a page twice: the last one counts", plural(p.Repeated, "line"))
+	warn(p.Left, "%s of a page are of no known family and were not recorded", plural(p.Left, "series line"))
+	return s
+}
+
+// gapsOf are the gaps of a page, up to the last line of any page of its run.
+func (r *run) gapsOf(p *scrape.Source) []scrape.Gap {
+	return p.Gaps(r.pace(p), r.pagesEnd(p.Part))
+}
+
+func resetWhy(x scrape.Reset) string {
+	switch {
+	case x.Start && x.Series > 0:
+		return fmt.Sprintf("the start time of its process moved, and %s fell", plural(int64(x.Series), "counter"))
+	case x.Start:
+		return "the start time of its process moved"
+	case x.Anew:
+		return fmt.Sprintf("%s fell at once: another process", plural(int64(x.Series), "counter"))
+	}
+	return fmt.Sprintf("%s fell", plural(int64(x.Series), "counter"))
+}
+
+func serverLine(p *scrape.Source, part *int64, l scrape.Line) ServerLine {
+	out := ServerLine{Source: p.Name, Part: part, Name: l.Row.Name, Unit: serverUnit(l.Row.Name), Series: l.Series}
+	several := false
+	for _, x := range l.Points {
+		out.T, out.Value = append(out.T, float64(x.T)/1e9), append(out.Value, x.V)
+		out.Min, out.Max = append(out.Min, x.Least), append(out.Max, x.Most)
+		several = several || x.Least != x.V || x.Most != x.V
+	}
+	if !several {
+		out.Min, out.Max = nil, nil
+	}
+	return out
+}
+
+func serverUnit(row string) string {
+	e, _ := catalog.Find("server."+row, catalog.KindServer)
+	return e.Unit
+}
+
+func eachPoint(pages []*scrape.Source, part func(*scrape.Source) *int64, yield func(ServerPoint) bool) {
+	for _, p := range pages {
+		for _, l := range p.Lines(0) {
+			for _, x := range l.Points {
+				if !yield(ServerPoint{p.Name, part(p), l.Row.Name, serverUnit(l.Row.Name), l.Series, float64(x.T) / 1e9, x.V}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// serverWindow is what a page says of a window; false where the window does not
+// exist, or lies in other parts of a merged tape.
+func (r *run) serverWindow(p *scrape.Source, iv window.Interval, w *Window) (ServerWindow, bool) {
+	spans := r.spansOf(p, iv)
+	if !iv.OK || len(spans) == 0 {
+		return ServerWindow{}, false
+	}
+	c := p.Cover(spans, r.pace(p))
+	out := ServerWindow{Window: iv.Kind, Source: p.Name, Part: r.partOf(p), LengthS: float64(c.Length) / 1e9, CoveredS: float64(c.Covered) / 1e9,
+		Readings: int64(c.Readings), Gaps: int64(c.Gaps), Resets: int64(c.Resets), Rows: []ServerRow{}}
+	switch {
+	case c.Readings == 0:
+		out.Why = "no reading of this page lies in the window"
+	case c.Covered == 0:
+		out.Why = "one reading of this page lies in the window: gauges at that moment, and no increase"
+	}
+	for _, v := range c.Values() {
+		row := ServerRow{Name: v.Row.Name, Type: string(v.Row.Type), Unit: serverUnit(v.Row.Name), Series: v.Series, Of: int64(v.Of), N: v.N,
+			Mean: v.Mean, Min: v.Min, Max: v.Max, Last: v.Last, Increase: v.Increase, PerS: v.PerSecond, Resets: v.Resets}
+		if v.Resets > 0 {
+			row.Warnings = append(row.Warnings, "counters began anew "+often(v.Resets)+": what they counted between the reading before and that moment is not known")
+		}
+		if d := v.Histogram; d != nil {
+			row.Mean, row.Warnings = d.Mean, append(row.Warnings, d.Warnings...)
+			row.Histogram = r.serverHistogram(v, &c, w)
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out, true
+}
+
+// often is "once", "twice", "3 times".
+func often(n int64) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return thousands(n) + " times"
+}
+
+// spansOf are the stretches of a window in which a page could be read: all of them,
+// or of a merged tape those of its part.
+func (r *run) spansOf(p *scrape.Source, iv window.Interval) []scrape.Span {
+	var out []scrape.Span
+	parts := r.parts()
+	for _, s := range iv.Each() {
+		if len(parts) > 0 {
+			if p.Part < 0 || p.Part >= int64(len(parts)) {
+				continue
+			}
+			part := parts[p.Part]
+			if part.From.OK && part.To.OK && (s.To < part.From.V || s.From > part.To.V) {
+				continue
+			}
+		}
+		out = append(out, scrape.Span{From: s.From, To: s.To})
+	}
+	return out
+}
+
+// serverHistogram puts the client's values beside those of a histogram.
+func (r *run) serverHistogram(v scrape.Value, c *scrape.Cover, w *Window) *ServerHistogram {
+	d := v.Histogram
+	h := &ServerHistogram{N: d.N, Quantiles: map[string]ServerBounded{}, Counts: v.Counts}
+	for _, q := range serverQuantiles {
+		if b, ok := d.Quantile(float64(q) / 1000); ok {
+			h.Quantiles[quantileName(q)] = ServerBounded{b.Value, ref(b.Low), b.High}
+		}
+	}
+	h.Client = r.clientBeside(v.Row.Name, c, w)
+	if h.Client == nil || h.Client.N == 0 || d.N <= 0 {
+		return h
+	}
+	if h.Client.Mean != nil && d.Mean != nil {
+		h.DifferenceMean = ref(*h.Client.Mean - *d.Mean)
+	}
+	h.Difference = map[string]ServerBounded{}
+	for name, b := range h.Quantiles {
+		mine := h.Client.Quantiles[name]
+		if mine == nil {
+			continue
+		}
+		minus := func(p *float64) *float64 {
+			if p == nil {
+				return nil
+			}
+			return ref(*mine - *p)
+		}
+		h.Difference[name] = ServerBounded{minus(b.Value), minus(b.High), minus(b.Low)}
+	}
+	return h
+}
+
+// clientBeside is what the client measured of the same in the time covered; nil
+// where it cannot see it. TTFT: of every request whose first token came in that
+// time, of any phase and outcome, since the server counts them all; E2E and TPOT:
+// of ok requests whose last token did. Gaps between events are those of the
+// window's table.
+func (r *run) clientBeside(row string, c *scrape.Cover, w *Window) *ServerClient {
+	collect := func(of string, value func(q *metric.Request) (float64, bool), at func(q *metric.Request) int64) *ServerClient {
+		var xs []float64
+		for i := range r.reqs {
+			q := &r.reqs[i]
+			if t := at(q); t == metric.Absent || !c.Holds(t) {
+				continue
+			}
+			if v, ok := value(q); ok {
+				xs = append(xs, v)
+			}
+		}
+		out := &ServerClient{N: int64(len(xs)), Of: of, Mean: mean(xs), Quantiles: map[string]*float64{}}
+		slices.Sort(xs)
+		for _, q := range serverQuantiles {
+			if v, ok := stat.Quantile(xs, float64(q)/1000); ok {
+				out.Quantiles[quantileName(q)] = &v
+			}
+		}
+		return out
+	}
+	last := func(q *metric.Request) int64 {
+		if t, ok := q.Last(); ok && q.OK {
+			return t
+		}
+		return metric.Absent
+	}
+	switch row {
+	case "ttft_ms":
+		return collect("requests of all phases whose first token came in the time covered", ms((*metric.Request).TTFT), func(q *metric.Request) int64 { return q.FirstToken })
+	case "e2e_ms":
+		return collect("ok requests of all phases whose last token came in the time covered", ms((*metric.Request).E2E), last)
+	case "tpot_ms":
+		return collect("ok requests of all phases whose last token came in the time covered", func(q *metric.Request) (float64, bool) {
+			ns, ok := q.TPOT()
+			return ns / 1e6, ok
+		}, last)
+	case "itl_ms":
+		s := w.Metrics[itlKey]
+		if s == nil || s.N == 0 {
+			return nil
+		}
+		return &ServerClient{N: s.N, Of: "gaps between token events, as in the window's table", Mean: s.Mean,
+			Quantiles: map[string]*float64{"p50": s.P50, "p90": s.P90, "p95": s.P95, "p99": s.P99}}
+	}
+	return nil
+}
+
+// of is s with the windows of these kinds alone.
+func (s *Server) of(kinds []string) *Server {
+	if s == nil {
+		return nil
+	}
+	out := *s
+	out.Windows = slices.DeleteFunc(slices.Clone(s.Windows), func(w ServerWindow) bool { return !slices.Contains(kinds, w.Window) })
+	return &out
+}
