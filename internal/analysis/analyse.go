@@ -192,6 +192,7 @@ func analyse(src Source, o Options) (*run, *Results, Options, error) {
 		members = append(members, member{k, in})
 	}
 	res.Windows = slices.Clone(judged[:len(kinds)])
+	res.Speculation = r.speculation(intervals[:len(kinds)])
 	res.Differences = r.differences(intervals[:len(kinds)], res.Windows)
 	if res.Wave = r.wave(); res.Wave.worth() {
 		res.Notes = append(slices.Clip(res.Notes), res.Wave.Note)

@@ -43,6 +43,7 @@ func (r *run) checks(res *Results, o Options) []Check {
 		r.attempts(res),
 		r.scrapesMissing(),
 		r.othersOnServer(),
+		r.speculationCheck(),
 	}
 	if len(r.parts()) > 0 {
 		all = append(all, r.mergedAlike())
@@ -78,6 +79,7 @@ var missed = map[string]string{
 	"repeats":            "prompts repeated",
 	"bursts":             "output in bursts",
 	"attempts":           "requests sent more than once",
+	"speculation":        "counts of speculation contradict each other or the stream",
 	"merged_alike":       "unlike runs merged",
 	"scrapes_missing":    "metrics pages not read throughout",
 	"others_on_server":   "others used the server",

@@ -26,6 +26,7 @@ type Results struct {
 	Calls       []Call        `json:"calls,omitempty"`   // beside the load, such as the flush of a cache
 	As          []AsTable     `json:"as,omitempty"`      // under the definitions of other tools, those of Options.As
 	Server      *Server       `json:"server,omitempty"`  // its metrics pages
+	Speculation *Speculation  `json:"speculation,omitempty"`
 	About       About         `json:"about"`
 
 	// Rows are the derived values per request, in plan order; never in
@@ -276,6 +277,9 @@ type Row struct {
 	ITLMeanMS, ITLMaxMS                        *float64
 	Input, Output, Cached, Reasoning, Asked    *int64
 	AskedInput, ExpectedCached, Recount        *int64
+	Accepted, Rejected, Drafted, VerifySteps   *int64
+	AcceptLength, AcceptRate, TokensPerEvent   *float64 // tokens a verify step, share of drafts, tokens an event
+	StepsAccepting                             []int64  // verify steps by accepted drafts
 	InputSource, OutputSource                  string
 	Events, TokenEvents                        int64
 	Status                                     int

@@ -80,6 +80,7 @@ func (r *run) rows(windows []member) Rows {
 		if q.Session {
 			row.Session, row.Turn = f.session, &f.turn
 		}
+		r.draftRow(q, &row)
 		if t, ok := q.TPOT(); ok {
 			row.TPOTMS = ref(t / 1e6)
 		}
@@ -87,7 +88,7 @@ func (r *run) rows(windows []member) Rows {
 			row.RetryWaitMS = ref(f.waited / 1e6)
 		}
 		if len(q.Contradicts) > 0 { // why counts that the tape holds are missing here
-			row.Flags = append(slices.Clip(f.flags), usageContradicted)
+			row.Flags = append(slices.Clip(row.Flags), usageContradicted)
 		}
 		row.ITLMeanMS, row.ITLMaxMS = itlStats(q)
 		for _, w := range windows {

@@ -185,11 +185,11 @@ func (r *run) windowFacts(w window.Interval, out *Window, span float64) {
 		f.CachedRatio = ref(float64(cached) / float64(input))
 	}
 	f.NominalCachedRatio = r.nominalCached(w.Cohort)
-	if v, ok := drafts.Length(); ok {
-		f.AcceptLength, f.AcceptLenN = &v, &drafts.LengthN
+	if v, ok := drafts.Length.Value(); ok {
+		f.AcceptLength, f.AcceptLenN = &v, &drafts.Length.N
 	}
-	if v, ok := drafts.Rate(); ok {
-		f.AcceptRate, f.AcceptRateN = &v, &drafts.RateN
+	if v, ok := drafts.Rate.Value(); ok {
+		f.AcceptRate, f.AcceptRateN = &v, &drafts.Rate.N
 	}
 }
 

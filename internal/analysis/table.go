@@ -45,6 +45,14 @@ func stored(f func(*metric.Request) int64) func(*metric.Request) (int64, bool) {
 	}
 }
 
+// has reports whether a request has a value.
+func has(f func(*metric.Request) (float64, bool)) func(*metric.Request) bool {
+	return func(q *metric.Request) bool {
+		_, ok := f(q)
+		return ok
+	}
+}
+
 const itlKey = "itl_ms"
 
 // definitions are the per-request metrics in the order of the table. The gaps of
@@ -77,6 +85,8 @@ func (r *run) definitions() []definition {
 			return float64(n), ok
 		}},
 		{key: "tokens_per_event", source: output, value: (*metric.Request).TokensPerEvent},
+		{key: "request_accept_length", source: output, value: (*metric.Request).AcceptLength, needs: has((*metric.Request).AcceptLength)},
+		{key: "request_accept_rate", source: func(string, string) string { return "server" }, value: (*metric.Request).AcceptRate, needs: has((*metric.Request).AcceptRate)},
 		{key: "output_tokens_per_s", source: with(output), value: (*metric.Request).OutputSpeed},
 		{key: "decode_tokens_per_s", source: with(output), value: (*metric.Request).DecodeSpeed},
 		{key: "prefill_tokens_per_s", source: with(input), value: (*metric.Request).PrefillSpeed},
@@ -170,7 +180,7 @@ func (r *run) remark(key string, s *Summary, cohort []int, src sources) {
 		}
 		s.Warnings = append(s.Warnings, "no request of the window has one ("+why+")")
 	}
-	usesOut := key == "tpot_ms" || key == "output_tokens" || key == "tokens_per_event" || key == "output_tokens_per_s" || key == "decode_tokens_per_s"
+	usesOut := key == "tpot_ms" || key == "output_tokens" || key == "tokens_per_event" || key == "request_accept_length" || key == "output_tokens_per_s" || key == "decode_tokens_per_s"
 	usesIn := key == "input_tokens" || key == "prefill_tokens_per_s" || key == "cached_tokens" || key == "prefill_uncached_tokens_per_s"
 	if usesOut && len(src.out) > 1 {
 		s.Warnings = append(s.Warnings, "token sources are mixed: "+breakdown(src.out))

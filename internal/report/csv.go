@@ -23,7 +23,7 @@ func guard(s string) string {
 }
 
 // stats.csv has one line per window and metric (row "metric"), per window and
-// system value ("system"), per step
+// system value ("system"), per fact of speculation ("speculation"), per step
 // from one window to the next ("difference"), and per thing that qualifies them
 // ("fact", which without a window is one of the run, "window", "check", "note").
 var statsHead = func() []string {
@@ -97,6 +97,7 @@ func StatsCSV(w io.Writer, r *analysis.Results) error {
 		put(rec)
 	}
 	expectRecords(r.Expect, put)
+	speculationRecords(r.Speculation, put)
 	for _, t := range r.Notes {
 		put(record{"row": "note", "name": "note", "text": guard(t)})
 	}
@@ -262,6 +263,14 @@ var requestColumns = []requestColumn{
 	{"cached_tokens", func(r *analysis.Row) any { return r.Cached }},
 	{"expected_cached_tokens", func(r *analysis.Row) any { return r.ExpectedCached }},
 	{"reasoning_tokens", func(r *analysis.Row) any { return r.Reasoning }},
+	{"accepted_drafts", func(r *analysis.Row) any { return r.Accepted }},
+	{"rejected_drafts", func(r *analysis.Row) any { return r.Rejected }},
+	{"proposed_drafts", func(r *analysis.Row) any { return r.Drafted }},
+	{"verify_steps", func(r *analysis.Row) any { return r.VerifySteps }},
+	{"accept_rate", func(r *analysis.Row) any { return ratio{r.AcceptRate} }},
+	{"accept_length", func(r *analysis.Row) any { return ratio{r.AcceptLength} }},
+	{"tokens_per_event", func(r *analysis.Row) any { return ratio{r.TokensPerEvent} }},
+	{"steps_accepting", func(r *analysis.Row) any { return list(r.StepsAccepting) }},
 	{"events", func(r *analysis.Row) any { return r.Events }},
 	{"token_events", func(r *analysis.Row) any { return r.TokenEvents }},
 	{"attempts", func(r *analysis.Row) any { return int64(r.Attempts) }},
@@ -281,6 +290,12 @@ var partColumns = []requestColumn{
 
 type seconds struct{ v *float64 }
 type millis struct{ v *float64 }
+type ratio struct{ v *float64 }
+
+// list is counts with a space between.
+func list(counts []int64) string {
+	return strings.Trim(fmt.Sprint(counts), "[]")
+}
 
 // RequestsCSV writes requests.csv (RFC 4180), one line per request in plan
 // order; an absent value is an empty cell.
@@ -338,6 +353,8 @@ func requestCell(v any) (string, error) {
 	case seconds:
 		return fixed(v.v, 9)
 	case millis:
+		return fixed(v.v, 6)
+	case ratio:
 		return fixed(v.v, 6)
 	}
 	panic(fmt.Sprintf("report: no cell for %T", v))

@@ -31,6 +31,7 @@ func (c *console) short() {
 
 // qualifications are what one has to know beside the tables.
 func (c *console) qualifications() {
+	c.shortSpeculation()
 	c.reasons()
 	c.list("Notes", c.r.Notes)
 	c.list("Damage found on the tape", c.r.About.Faults)

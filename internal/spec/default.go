@@ -35,6 +35,7 @@ var CheckNames = []string{
 	"send_delay",
 	"server_changed",
 	"slot_wait",
+	"speculation",
 	"tape_complete",
 	"tape_consistent",
 	"token_sources",

@@ -89,6 +89,7 @@ var checks = named([]Entry{
 	{Name: "attempts", Severity: "note", Definition: "requests were sent more than once"},
 	{Name: "scrapes_missing", Severity: "note", Definition: "of a metrics page, 5 % or more of the time from its first reading until the last page was read lie in gaps longer than two intervals; or it was never read"},
 	{Name: "others_on_server", Severity: "note", Definition: "a metrics page counted over 1 % more requests or generated tokens than those that this run can have caused: every request of any phase in flight while it was read, each attempt, with all its output tokens"},
+	{Name: "speculation", Severity: "note", Definition: "what the server says of its drafts contradicts itself (accepted above proposed, verify steps above output …), leaves more than 2 % of the output unexplained, or its verify steps and the token events differ by more than 10 %"},
 	{Name: "merged_alike", Severity: "note", Definition: "of a merged tape alone: its runs are not alike, and were merged by force"},
 })
 

@@ -35,7 +35,7 @@ func (q *Request) impossible() {
 		q.Contradicts = append(q.Contradicts, Contradiction{Kind: kind, Got: got, Than: than})
 	}
 	for _, n := range []*int64{
-		&q.Input, &q.Output, &q.Cached, &q.ReasoningTokens, &q.Verify, &q.Accepted, &q.Rejected, &q.Tiers.Device, &q.Tiers.Host, &q.Tiers.Storage,
+		&q.Input, &q.Output, &q.Cached, &q.ReasoningTokens, &q.Verify, &q.Accepted, &q.Rejected, &q.Drafted, &q.Tiers.Device, &q.Tiers.Host, &q.Tiers.Storage,
 	} {
 		if *n != Absent && *n < 0 {
 			note(BelowZero, *n, 0)
@@ -76,6 +76,7 @@ func (q *Request) impossible() {
 		note(NoOutput, 0, q.TokenEvents)
 		q.Output = Absent
 	}
+	q.impossibleDrafts()
 }
 
 // AboveAsked reports a server's own output count above max_tokens, which holds
@@ -105,7 +106,7 @@ func (q *Request) unread(list string) {
 // taken reports whether the count of a name of tape.Tokens is known.
 func (q *Request) taken(name string) bool {
 	n, ok := map[string]int64{
-		"input": q.Input, "output": q.Output, "cached": q.Cached, "reasoning": q.ReasoningTokens, "verify": q.Verify, "accepted": q.Accepted, "rejected": q.Rejected,
+		"input": q.Input, "output": q.Output, "cached": q.Cached, "reasoning": q.ReasoningTokens, "verify": q.Verify, "accepted": q.Accepted, "rejected": q.Rejected, "drafted": q.Drafted,
 		"cached_device": q.Tiers.Device, "cached_host": q.Tiers.Host, "cached_storage": q.Tiers.Storage,
 	}[name]
 	return ok && n != Absent && !(name == "output" && !q.servedOutput()) && !(name == "input" && q.InputSource == tape.SourceTokenizer)

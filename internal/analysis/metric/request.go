@@ -39,9 +39,10 @@ type Request struct {
 	// Recount is the tokenizer's count of the generated text, beside Output.
 	Recount int64
 	// Verify is the number of verify steps of speculation; Accepted and Rejected
-	// are its draft tokens.
-	Verify, Accepted, Rejected int64
-	InputSource, OutputSource  string
+	// are its draft tokens; Drafted is told by servers that count what was proposed.
+	Verify, Accepted, Rejected, Drafted int64
+	Drafts                              *Drafts // nil: nothing more is known of its drafts
+	InputSource, OutputSource           string
 	// Contradicts are the counts of the tape that cannot be true. The fields above
 	// hold them as Absent.
 	Contradicts []Contradiction
@@ -89,7 +90,7 @@ func Reduce(r *tape.Request, a *Arena) Request {
 		Input: stamp(r.Tokens.Input), Output: stamp(r.Tokens.Output),
 		ReasoningTokens: stamp(r.Tokens.Reasoning), Asked: stamp(r.Asked.Output), AskedInput: stamp(r.Asked.Input),
 		Recount: stamp(r.Tokens.Recount),
-		Verify:  stamp(r.Tokens.Verify), Accepted: stamp(r.Tokens.Accepted), Rejected: stamp(r.Tokens.Rejected),
+		Verify:  stamp(r.Tokens.Verify), Accepted: stamp(r.Tokens.Accepted), Rejected: stamp(r.Tokens.Rejected), Drafted: stamp(r.Tokens.Drafted),
 		InputSource: r.Tokens.InputSource, OutputSource: r.Tokens.OutputSource,
 		Events: int64(len(r.Events.DT)), FirstTokens: Absent,
 		choiceSpan: Absent, choiceTokens: Absent, Choices: 1,
@@ -98,6 +99,7 @@ func Reduce(r *tape.Request, a *Arena) Request {
 	q.cached(&r.Tokens)
 	q.Reasoning = q.ReasoningTokens > 0
 	q.events(r, a)
+	q.drafts(r)
 	q.impossible()
 	q.unread(r.Tokens.Unread)
 	q.tooFewTokens(r)
