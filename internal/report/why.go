@@ -1,0 +1,221 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+
+	"tokentape/internal/analysis"
+)
+
+// WhyJSON writes a triage as JSON.
+func WhyJSON(w io.Writer, t *analysis.Triage) error { return indented(w, t) }
+
+// WhyText writes a triage for people: the state in one line, the stages, each
+// class of failures with its example, what missed, what to do next.
+func WhyText(w io.Writer, t *analysis.Triage, o Options) error {
+	if err := finiteValue(reflect.ValueOf(t), "triage"); err != nil {
+		return err
+	}
+	p := &page{width: max(o.Width, 60), color: o.Color}
+	lead, st := whyLead(t)
+	p.hang("", clean(lead+": "+t.Line), st)
+	if about := join(" · ", t.Name, t.Run); about != "" {
+		p.hang("  ", clean(about), dim)
+	}
+	whyStages(p, t)
+	for _, f := range t.Failures {
+		whyFailure(p, f)
+	}
+	whyMissed(p, t)
+	if len(t.Faults) > 0 {
+		p.heading("Damage found on the tape")
+		for _, f := range t.Faults[:min(len(t.Faults), 5)] {
+			p.hang("  ", clean(f), plain)
+		}
+		if n := int64(len(t.Faults) - 5); n > 0 {
+			p.hang("  ", count(n)+" more: tokentape report RUN --full", dim)
+		}
+	}
+	if len(t.Notes) > 0 {
+		p.heading("Said before the first request")
+		for _, n := range t.Notes {
+			p.hang("  · ", clean(n), plain)
+		}
+	}
+	whyLog(p, t)
+	if len(t.Next) > 0 {
+		p.heading("Next")
+		for _, s := range t.Next {
+			if s.Command != "" {
+				p.line("  $ "+clean(s.Command), bold)
+				p.hang("    ", clean(s.Why), plain)
+			} else {
+				p.hang("  → ", clean(s.Why), plain)
+			}
+		}
+	}
+	_, err := io.WriteString(w, p.b.String())
+	return err
+}
+
+// whyLead is the state in words.
+func whyLead(t *analysis.Triage) (string, style) {
+	in := ""
+	if t.Stage != "" {
+		in = ", in the stage " + t.Stage
+	}
+	switch t.State {
+	case analysis.StateFine:
+		return "FINE", green
+	case analysis.StateNotes:
+		return "FIT FOR USE, with notes", green
+	case analysis.StateUnfit:
+		return "NOT FIT FOR USE" + in, red
+	case analysis.StateStopped:
+		return "STOPPED by the user", yellow
+	case analysis.StateNoRun:
+		return "NEVER BEGAN" + in, red
+	case analysis.StateNoTape:
+		return "NO TAPE that can be read" + in, red
+	}
+	return "WENT WRONG" + in, red
+}
+
+func whyStages(p *page, t *analysis.Triage) {
+	p.blank()
+	for _, s := range t.Stages {
+		word, st := "ok", plain
+		switch s.State {
+		case analysis.StageBad:
+			word, st = "!!", red
+		case analysis.StageUnknown:
+			word, st = "··", dim
+		}
+		p.hang("  "+pad(s.Name, 13, false)+"  "+word+"  ", clean(s.Text), st)
+	}
+}
+
+func whyFailure(p *page, f analysis.Failure) {
+	head := fmt.Sprintf("%s · %s of %s %s", f.Class, count(f.Count), count(f.Of), plural(f.Of, "request"))
+	if f.Retried > 0 {
+		head += fmt.Sprintf(" · %s %s that were tried again", count(f.Retried), plural(f.Retried, "attempt"))
+	}
+	p.heading(clean(head + " · " + f.Stage))
+	key := func(name, text string) {
+		if text != "" {
+			p.hang("  "+pad(name, 11, false), clean(text), plain)
+		}
+	}
+	key("phases", f.Phases)
+	if f.First != nil {
+		key("first", whyMoment(f.First))
+		if f.Last != nil && f.Last.Seq != f.First.Seq {
+			key("last", whyMoment(f.Last))
+		}
+	}
+	key("in time", f.InTime)
+	key("connection", f.ByConnection)
+	key("address", f.ByRemote)
+	key("length", f.ByLength)
+	key("how far", f.HowFar)
+	for i, s := range f.Said {
+		key([]string{"said", ""}[min(i, 1)], fmt.Sprintf("%s × %s", count(s.Count), s.Text))
+	}
+	if f.SaidMore > 0 {
+		key("", fmt.Sprintf("%s × something else", count(f.SaidMore)))
+	}
+	if f.Example != nil {
+		whyExample(p, f.Example)
+	} else {
+		key("example", "not observed: a tape of before examples were kept")
+	}
+	key("do", f.Do)
+}
+
+func whyMoment(m *analysis.Moment) string {
+	text := fmt.Sprintf("request %s, released at %.3f s", count(m.Seq), m.TS)
+	if m.Wall != "" {
+		text += ", " + m.Wall
+	}
+	return text
+}
+
+// whyExample shows the bytes of an example: what was sent behind >, what came
+// behind <, what is said of it in brackets.
+func whyExample(p *page, e *analysis.WireExample) {
+	head := fmt.Sprintf("request %s", count(e.Seq))
+	if e.Attempt > 1 {
+		head += fmt.Sprintf(", attempt %d", e.Attempt)
+	}
+	head += fmt.Sprintf(", ended at %.3f s", float64(e.T)/1e9)
+	p.hang("  "+pad("example", 11, false), clean(head+": "+e.Message), plain)
+	line := func(mark, text string, st style) { p.hang("    "+mark+" ", clean(text), st) }
+	line(">", e.Method+" "+e.URL, plain)
+	for _, h := range e.Request {
+		line(">", h, plain)
+	}
+	line(">", fmt.Sprintf("[%s %s of body]", count(e.Sent), plural(e.Sent, "byte")), dim)
+	if e.Status == 0 {
+		line("<", "[no response]", dim)
+		return
+	}
+	line("<", strings.TrimSpace(fmt.Sprintf("%s %d", e.Proto, e.Status)), plain)
+	for _, h := range e.Response {
+		line("<", h, plain)
+	}
+	came := fmt.Sprintf("%s %s of body", count(e.Body), plural(e.Body, "byte"))
+	if e.Events > 0 {
+		came += fmt.Sprintf(", %s %s", count(e.Events), plural(e.Events, "event"))
+	}
+	if e.Head != "" {
+		came += ", from the first byte:"
+	}
+	line("<", "["+came+"]", dim)
+	if e.Head != "" {
+		line("<", e.Head, plain)
+	}
+	if e.Event != "" {
+		line("<", fmt.Sprintf("[the event at fault, behind %s %s, ends at byte %s:]", count(e.EventNo.V), plural(e.EventNo.V, "event"), count(e.EventAt.V)), dim)
+		line("!", e.Event, red)
+	}
+	if e.Tail != "" {
+		line("<", fmt.Sprintf("[the end, from byte %s:]", count(e.TailAt.V)), dim)
+		line("<", e.Tail, plain)
+	}
+}
+
+func whyMissed(p *page, t *analysis.Triage) {
+	if len(t.Missed) == 0 {
+		return
+	}
+	p.heading("Checks that missed")
+	for i, c := range t.Missed {
+		word, st := severity(c)
+		p.hang("  "+word+"  ", clean(join(": ", c.Name, c.Why)), st)
+		if c.Do != "" {
+			p.hang("        do: ", clean(c.Do), plain)
+		}
+		if i < len(t.Evidence) && t.Evidence[i] != "" {
+			p.hang("        $ ", clean(t.Evidence[i]), dim)
+		}
+	}
+}
+
+func whyLog(p *page, t *analysis.Triage) {
+	if len(t.Log) == 0 {
+		return
+	}
+	p.heading("From run.log")
+	for _, l := range t.Log {
+		at := ""
+		if _, clock, ok := strings.Cut(l.Wall, "T"); ok {
+			at = strings.TrimSuffix(clock, "Z")
+		}
+		if l.T != nil {
+			at += fmt.Sprintf(" %+.3f s", *l.T)
+		}
+		p.hang("  "+pad(at, 25, false)+pad(l.Kind, 10, false), clean(l.Text), plain)
+	}
+}
