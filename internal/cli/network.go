@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -11,9 +10,7 @@ import (
 
 	"tokentape/internal/client"
 	"tokentape/internal/clock"
-	"tokentape/internal/exchange"
 	"tokentape/internal/probe"
-	"tokentape/internal/secret"
 	"tokentape/internal/spec"
 	"tokentape/tape"
 )
@@ -162,19 +159,16 @@ func (j *job) resolve(ctx context.Context) error {
 
 // preflight asks every server who it is, by GETs alone, over connections of its
 // own: the first request of a run finds no connection warmed.
-func (j *job) preflight(ctx context.Context) (*probe.Result, error) {
-	c := j.client(clock.New())
+func (j *job) preflight(ctx context.Context, clk *clock.Clock) (*probe.Result, error) {
+	c := j.client(clk)
 	defer c.Close()
 	var first *probe.Result
 	for i, base := range j.bases {
-		pre, err := probe.Preflight(ctx, c, base, exchange.Header(j.header(), j.dialect), secret.New(j.secrets()), j.spec.Target.Model, !j.spec.SendsModel())
+		look := j.look(c, base)
+		look.Now = clk.Now
+		pre, err := look.Do(ctx)
 		if err != nil {
-			e := &exitError{code: exitNothing, msg: j.mask(err.Error())}
-			var pe *probe.Error
-			if errors.As(err, &pe) {
-				e.hints = []string{j.mask(pe.Hint)}
-			}
-			return nil, e
+			return nil, j.refusal(err)
 		}
 		if i == 0 {
 			first = pre
@@ -183,6 +177,7 @@ func (j *job) preflight(ctx context.Context) (*probe.Result, error) {
 		if n := pre.Context.Tokens; n > 0 && (first.Context.Tokens == 0 || n < first.Context.Tokens) {
 			first.Context = pre.Context // the shortest: requests take the servers in turn
 		}
+		first.Steps = append(first.Steps, pre.Steps...)
 		first.Notes = append(first.Notes, differences(base.Root, first.Server, pre.Server)...)
 		for _, n := range pre.Notes {
 			if !slices.Contains(first.Notes, n) {
@@ -190,7 +185,12 @@ func (j *job) preflight(ctx context.Context) (*probe.Result, error) {
 			}
 		}
 	}
-	s := &first.Server
+	j.finishServer(&first.Server)
+	return first, nil
+}
+
+// finishServer says of the server what the spec and the network do.
+func (j *job) finishServer(s *tape.Server) {
 	s.URL = j.mask(j.url())
 	if len(j.bases) > 1 {
 		for _, u := range j.urls() {
@@ -202,7 +202,6 @@ func (j *job) preflight(ctx context.Context) (*probe.Result, error) {
 		s.TLS.Unproved = j.spec.Target.Insecure
 	}
 	s.Proxy, _ = j.proxy() // asked before
-	return first, nil
 }
 
 // differences says where one of several servers is not like the first.

@@ -72,7 +72,7 @@ func (a *app) showRequest(cmd *cobra.Command, j *job, seq int64, curl bool) erro
 	}
 	model := j.spec.Target.Model
 	if model == "" {
-		pre, err := j.preflight(cmd.Context())
+		pre, err := j.preflight(cmd.Context(), clock.New())
 		if err != nil {
 			return fmt.Errorf("the model is asked of the server, since target.model is empty: %w", err)
 		}

@@ -155,9 +155,7 @@ func (a *app) run(ctx context.Context, j *job, o runOptions) (string, error) {
 func (a *app) ready(ctx context.Context, j *job, clk *clock.Clock) (*probe.Result, error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	waiting := clk.AfterFunc(int64(time.Second), func() {
-		fmt.Fprintf(a.stderr, "waiting for an answer to GET %s\n", j.mask(j.bases[0].Join("/v1/models")))
-	})
+	waiting := a.waiting(clk, j)
 	defer waiting.Stop()
 	pre, err := func() (*probe.Result, error) {
 		if err := j.resolve(ctx); err != nil {
@@ -166,7 +164,7 @@ func (a *app) ready(ctx context.Context, j *job, clk *clock.Clock) (*probe.Resul
 		if err := j.resources(resource.Here()); err != nil {
 			return nil, err
 		}
-		pre, err := j.preflight(ctx)
+		pre, err := j.preflight(ctx, clk)
 		if err == nil {
 			waiting.Stop()
 			err = j.checkLength(ctx, pre, a.loading())
@@ -230,6 +228,7 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 		Publish: func(s run.Snapshot) { live.Show(liveState(s)) },
 		Stop:    stop,
 	}
+	cfg.Before, cfg.Probe = pre.Steps, j.probeOf(clk, c, pre, cfg.Header.Run)
 	if len(j.prep.flush) > 0 || j.prep.source != nil {
 		side := j.otherClient(clk)
 		defer side.Close()
@@ -378,7 +377,7 @@ func (j *job) ending(sum *run.Summary, res *analysis.Results, runErr, writeErr e
 		return &exitError{code: exitInternal, msg: j.mask(runErr.Error()), hints: []string{readAgain}}
 	case writeErr != nil:
 		return &exitError{code: exitInternal, msg: writeErr.Error(), hints: []string{readAgain}}
-	case reason == tape.ReasonRefused || reason == tape.ReasonWarmup || reason == tape.ReasonPrepare:
+	case reason == tape.ReasonRefused || reason == tape.ReasonWarmup || reason == tape.ReasonPrepare || reason == tape.ReasonProbe:
 		return j.nothingMeasured(sum)
 	}
 	return verdictEnding(res)
@@ -435,7 +434,7 @@ func tapeEnding(res *analysis.Results) error {
 		return &exitError{code: exitInterrupted, msg: "the run was interrupted"}
 	case tape.ReasonDisk, tape.ReasonInternal, tape.ReasonDataset:
 		return &exitError{code: exitInternal, msg: "the run broke off: " + res.About.StopWhy}
-	case tape.ReasonRefused, tape.ReasonWarmup, tape.ReasonPrepare:
+	case tape.ReasonRefused, tape.ReasonWarmup, tape.ReasonPrepare, tape.ReasonProbe:
 		return &exitError{code: exitNothing, msg: "nothing was measured: " + res.About.StopWhy}
 	}
 	return verdictEnding(res)

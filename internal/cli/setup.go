@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,12 +48,19 @@ var specFlagPaths = []struct{ flag, path, help string }{
 	{"warmup", "load.warmup", "requests sent first and not measured"},
 	{"attempts", "load.attempts", "tries per request; 1 sends once; of what and when: load.retry"},
 	{"seed", "seeds.run", "seed of everything random"},
+	{"probe", "probe", "short: two requests beside GETs before the load; cache: and one long prompt twice; off"},
 	{"name", "name", "name of the run and of its folder"},
 }
 
-func addSpecFlags(cmd *cobra.Command) *specFlags {
+func addSpecFlags(cmd *cobra.Command) *specFlags { return addSpecFlagsOf(cmd, nil) }
+
+// addSpecFlagsOf adds those of these names; nil: all.
+func addSpecFlagsOf(cmd *cobra.Command, names []string) *specFlags {
 	f := &specFlags{values: map[string]*string{}, cmd: cmd}
 	for _, s := range specFlagPaths {
+		if names != nil && !slices.Contains(names, s.flag) {
+			continue
+		}
 		f.values[s.flag] = cmd.Flags().String(s.flag, "", s.help)
 	}
 	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "any field of the spec: path=value (may be given more than once)")
@@ -63,7 +71,7 @@ func addSpecFlags(cmd *cobra.Command) *specFlags {
 func (f *specFlags) assignments() ([]spec.Set, error) {
 	var sets []spec.Set
 	for _, s := range specFlagPaths {
-		if f.cmd.Flags().Changed(s.flag) {
+		if f.values[s.flag] != nil && f.cmd.Flags().Changed(s.flag) {
 			sets = append(sets, spec.Set{Path: s.path, Value: *f.values[s.flag], Origin: "--" + s.flag})
 		}
 	}
@@ -175,20 +183,14 @@ func (a *app) loadSpec(args []string, f *specFlags) (*spec.Spec, []string, error
 	return s, notes, nil
 }
 
-// prepare makes a job: spec, dataset, plan. Every row is checked here, so that
-// nothing is sent when a later one could not be.
-func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error) {
+// reach is a job that knows how its server is spoken to, and nothing of what is
+// asked.
+func (a *app) reach(args []string, f *specFlags) (*job, error) {
 	s, notes, err := a.loadSpec(args, f)
 	if err != nil {
 		return nil, err
 	}
 	j := &job{spec: s, notes: notes}
-	ok := false
-	defer func() {
-		if !ok {
-			j.close()
-		}
-	}()
 	if j.dialect, err = dialect.New(s.Target.API, dialectSetup(s)); err != nil {
 		return nil, usageError(err.Error())
 	}
@@ -200,10 +202,22 @@ func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error
 		j.bases = append(j.bases, base)
 		j.said = append(j.said, urlNotes...)
 	}
-	if err := j.makeNetwork(); err != nil {
+	return j, j.makeNetwork()
+}
+
+// prepare makes a job: spec, dataset, plan. Every row is checked here, so that
+// nothing is sent when a later one could not be.
+func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error) {
+	j, err := a.reach(args, f)
+	if err != nil {
 		return nil, err
 	}
-
+	s, ok := j.spec, false
+	defer func() {
+		if !ok {
+			j.close()
+		}
+	}()
 	if s.Workload.Dataset.Path == "" && len(s.Workload.Mix) == 0 {
 		return nil, usageError("nothing to ask: workload.dataset.path is not set", `a JSONL file with one {"question": "…"} a line: --dataset data.jsonl`)
 	}

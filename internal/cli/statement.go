@@ -42,6 +42,9 @@ func statement(w io.Writer, j *job, pre *probe.Result, dir string) {
 	}
 	line("output", "%s", outputNote(s))
 	line("tokens", "%s", j.count.line())
+	if l := j.probeLine(); l != "" {
+		line("probe", "%s", l)
+	}
 	for _, l := range j.prep.lines(s) {
 		line("prepare", "%s", l)
 	}

@@ -71,6 +71,8 @@ type Result struct {
 	Server  tape.Server // URL is left to the caller
 	Notes   []string
 	Context Context
+	Entry   Entry
+	Steps   []tape.Step // by the clock of Look.Now; without it no step has a time
 }
 
 // Context is how long a request of the model may be.
@@ -80,34 +82,69 @@ type Context struct {
 	Cuts   bool   // the server says that it cuts longer prompts instead of refusing them
 }
 
+// Entry is what was addressed, of a service whose prefill and decode may be apart.
+type Entry struct {
+	Kind string // tape.EntryUnified …; "": the server does not say
+	From string // who says it: "disaggregation_mode of GET …/get_server_info"
+}
+
+// Look is how a server is looked at by GETs.
+type Look struct {
+	Get     Getter
+	Base    spec.Base
+	Header  http.Header
+	Secrets *secret.Set
+	Model   string // the one that the user named; "": the only one of the list
+	Own     bool   // requests name models of their own, so that none is settled on
+	// Now times the steps; nil: they have no times.
+	Now func() int64
+	// All asks every endpoint that might tell more, and goes on when one fails.
+	All bool
+}
+
 // Preflight asks for the model list, which tells whether the address, the key
 // and the model fit, and for the engine's version where it has such an endpoint.
-// model is the one the user named; empty: the only one of the list. own: requests
-// name models of their own, so that none is settled on. What the server
-// wrote comes out masked of secrets and on one line each. The error is an *Error, or
-// the context's.
+// What the server wrote comes out masked of secrets and on one line each. The error
+// is an *Error, or the context's.
 func Preflight(ctx context.Context, g Getter, base spec.Base, header http.Header, secrets *secret.Set, model string, own bool) (*Result, error) {
-	res, err := preflight(ctx, g, base, header, secrets, model, own)
-	var e *Error
-	if errors.As(err, &e) {
-		for _, text := range []*string{&e.URL, &e.Why, &e.Hint} {
-			*text = line(secrets, *text, maxText)
-		}
-		head := e.Body[:min(len(e.Body), quotable)]
-		e.Body = secrets.Line(head, maxQuote)
-	}
+	res, err := Look{Get: g, Base: base, Header: header, Secrets: secrets, Model: model, Own: own}.Do(ctx)
 	if err != nil {
 		return nil, err
 	}
+	return res, nil
+}
+
+// Do looks. The error is an *Error, the first thing that keeps the server from
+// being measured as addressed, or the context's; with All there is a Result beside
+// the first kind.
+func (l Look) Do(ctx context.Context) (*Result, error) {
+	s := &look{Look: l, res: &Result{}}
+	err := s.look(ctx)
+	res := s.res
+	var e *Error
+	if errors.As(err, &e) {
+		for _, text := range []*string{&e.URL, &e.Why, &e.Hint} {
+			*text = line(l.Secrets, *text, maxText)
+		}
+		head := e.Body[:min(len(e.Body), quotable)]
+		e.Body = l.Secrets.Line(head, maxQuote)
+	}
 	for i, id := range res.Server.Models {
-		res.Server.Models[i] = line(secrets, id, maxName)
+		res.Server.Models[i] = line(l.Secrets, id, maxName)
 	}
 	for i, n := range res.Notes {
-		res.Notes[i] = line(secrets, n, maxText)
+		res.Notes[i] = line(l.Secrets, n, maxText)
 	}
-	res.Server.Version = line(secrets, res.Server.Version, maxName)
-	res.Context.From = line(secrets, res.Context.From, maxText)
-	return res, nil
+	res.Server.Version = line(l.Secrets, res.Server.Version, maxName)
+	res.Context.From = line(l.Secrets, res.Context.From, maxText)
+	res.Entry.From = line(l.Secrets, res.Entry.From, maxText)
+	for i := range res.Steps {
+		st := &res.Steps[i]
+		for _, text := range []*string{&st.URL, &st.Seen, &st.Do} {
+			*text = line(l.Secrets, *text, maxText)
+		}
+	}
+	return res, err
 }
 
 // line is a whole text, fit to be shown.
@@ -118,59 +155,97 @@ func line(secrets *secret.Set, text string, limit int) string {
 	return secret.OneLine(secrets.Mask(text))
 }
 
-func preflight(ctx context.Context, g Getter, base spec.Base, header http.Header, secrets *secret.Set, model string, own bool) (*Result, error) {
-	res := &Result{}
-	url := base.Join("/v1/models")
-	got, err := get(ctx, g, url, header, listLimit)
+// look is a Look under way.
+type look struct {
+	Look
+	res *Result
+}
+
+func (l *look) look(ctx context.Context) error {
+	url := l.Base.Join("/v1/models")
+	got, at, err := l.get(ctx, url, listLimit)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
+		e := &Error{URL: url, Why: err.Error(), Hint: unreachable(err, l.Base)}
 		if errors.Is(err, context.DeadlineExceeded) {
-			return nil, &Error{URL: url, Why: fmt.Sprintf("no answer within %s", listLimit), Hint: "the server accepts connections and does not answer: is it still loading its model?"}
+			e = &Error{URL: url, Why: fmt.Sprintf("no answer within %s", listLimit), Hint: "the server accepts connections and does not answer: is it still loading its model?"}
 		}
-		return nil, &Error{URL: url, Why: err.Error(), Hint: unreachable(err, base)}
+		reached := l.notReached(err, at, e)
+		if l.All && reached {
+			l.engine(ctx, nil)
+		}
+		return e
 	}
-	res.Server.Remote = got.Remote
+	l.reached(got, at)
+	l.res.Server.Remote = got.Remote
 	if t := got.TLS; t != nil {
-		res.Server.TLS = &tape.TLS{Version: t.Version, Cipher: t.Cipher, ALPN: t.ALPN}
+		l.res.Server.TLS = &tape.TLS{Version: t.Version, Cipher: t.Cipher, ALPN: t.ALPN}
 	}
-	list, err := models(url, got)
+	list, err := l.list(url, got, at)
+	if err != nil && !l.All {
+		return err
+	}
+	l.res.Context = contextOf(list, url, l.res.Server.Model)
+	l.engine(ctx, list)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// list reads the model list and settles on a model.
+func (l *look) list(url string, got *client.Simple, at span) (list []card, err error) {
+	res := l.res
+	st := at.step("models", tape.StepOK)
+	st.URL, st.Status, st.Headers = url, tape.Some(int64(got.Status)), headers(got.Header, l.Secrets)
+	defer func() {
+		var e *Error
+		if errors.As(err, &e) {
+			st.Result, st.Seen, st.Do = tape.StepFailed, e.Why, e.Hint
+			if body := l.Secrets.Line(e.Body[:min(len(e.Body), quotable)], maxQuote); body != "" {
+				st.Seen += ": " + body
+			}
+		}
+		res.Steps = append(res.Steps, st)
+	}()
+	list, err = models(url, got)
 	switch {
 	case err == nil:
-	case got.Status == http.StatusNotFound && own:
-		res.Notes = append(res.Notes, fmt.Sprintf("the server has no model list (GET %s: 404); the request bodies name their own models", url))
-	case got.Status == http.StatusNotFound && model != "":
-		res.Notes = append(res.Notes, fmt.Sprintf("the server has no model list (GET %s: 404); the model %q is taken as given", url, model))
+	case got.Status == http.StatusNotFound && (l.Own || l.Model != ""):
+		note := fmt.Sprintf("the server has no model list (GET %s: 404); the model %q is taken as given", url, l.Model)
+		if l.Own {
+			note = fmt.Sprintf("the server has no model list (GET %s: 404); the request bodies name their own models", url)
+		}
+		res.Notes = append(res.Notes, note)
+		st.Result, st.Seen, err = tape.StepNone, note, nil
 	default:
+		if l.All && l.Model != "" {
+			res.Server.Model = l.Model // requests can be tried all the same
+		}
 		return nil, err
 	}
 	for _, c := range list {
 		res.Server.Models = append(res.Server.Models, c.ID)
 	}
-	if !own {
-		if err := choose(res, url, got, model); err != nil {
-			return nil, err
+	if !l.Own {
+		if err := choose(res, url, got, l.Model); err != nil {
+			return list, err
 		}
 	}
-	if id := res.Server.Model; model == "" && line(secrets, id, maxName) != id {
-		return nil, &Error{URL: url, Status: got.Status, Why: fmt.Sprintf("the id of its only model is not fit to be used: %q", line(secrets, id, maxName)),
+	if id := res.Server.Model; l.Model == "" && line(l.Secrets, id, maxName) != id {
+		res.Server.Model = ""
+		return list, &Error{URL: url, Status: got.Status, Why: fmt.Sprintf("the id of its only model is not fit to be used: %q", line(l.Secrets, id, maxName)),
 			Hint: "it is overlong, or holds control characters, surplus spaces or a secret of the spec; name the model: --model NAME"}
 	}
-	res.Context = contextOf(list, url, res.Server.Model)
-	engine(ctx, g, base, header, list, res)
-	return res, nil
-}
-
-// get is one GET with a limit of its own.
-func get(ctx context.Context, g Getter, url string, header http.Header, limit time.Duration) (*client.Simple, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	got, err := g.Get(ctx, url, header, maxBody)
-	if err != nil && ctx.Err() != nil {
-		err = ctx.Err()
+	if st.Result == tape.StepOK {
+		st.Seen = strings.Join(res.Server.Models, ", ")
+		if n := len(res.Notes); n > 0 {
+			st.Seen += "; " + res.Notes[n-1]
+		}
 	}
-	return got, err
+	return list, nil
 }
 
 // wantsTLS knows what Go, nginx, Apache and others say to plain HTTP on a TLS port.
@@ -280,53 +355,4 @@ func choose(res *Result, url string, got *client.Simple, model string) error {
 	}
 	res.Notes = append(res.Notes, fmt.Sprintf("the model %q is not among the server's ids (%s)", model, strings.Join(ids, ", ")))
 	return nil
-}
-
-// engine finds out who serves, by endpoints that answer GET without side effect.
-func engine(ctx context.Context, g Getter, base spec.Base, header http.Header, list []card, res *Result) {
-	s := &res.Server
-	ask := func(path string, into any) bool {
-		got, err := get(ctx, g, base.Join(path), header, engineLimit)
-		return err == nil && got.Status == http.StatusOK && json.Unmarshal(got.Body, into) == nil
-	}
-	if len(list) > 0 {
-		switch owner := list[0].OwnedBy; owner {
-		case "sglang", "vllm", "llamacpp":
-			s.Engine = owner
-		case "library":
-			s.Engine = "ollama"
-		}
-	}
-	switch s.Engine {
-	case "", "sglang":
-		var info struct {
-			Version string          `json:"version"`
-			Length  json.RawMessage `json:"context_length"` // null: the model's own
-			Cuts    bool            `json:"allow_auto_truncate"`
-		}
-		for _, path := range []string{"/get_server_info", "/server_info"} {
-			if !ask(path, &info) {
-				continue
-			}
-			s.Engine, s.Version, res.Context.Cuts = "sglang", info.Version, info.Cuts
-			if n := positive(info.Length); n > 0 && res.Context.Tokens == 0 {
-				res.Context.Tokens, res.Context.From = n, "context_length of GET "+base.Join(path)
-			}
-			break
-		}
-	case "vllm":
-		var v struct {
-			Version string `json:"version"`
-		}
-		if ask("/version", &v) {
-			s.Version = v.Version
-		}
-	case "ollama":
-		var v struct {
-			Version string `json:"version"`
-		}
-		if ask("/api/version", &v) {
-			s.Version = v.Version
-		}
-	}
 }

@@ -56,6 +56,8 @@ type Config struct {
 	Retry       Retry         // of attempts that failed
 	Abandon     Abandon       // closes streams in the middle
 	Drain       time.Duration // for running requests after the first interrupt, or when the context is cancelled
+	Before      []tape.Step   // steps of the preflight, by Clock as it stood before Run
+	Probe       Probe         // before the preparation; optional
 	Prepare     Prepare       // before the plan's rows
 	Tail        bool          // go on with unmeasured rows until the measured ones have ended
 
@@ -206,7 +208,8 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 	// Issuing begins a little later, so that the pacer waits for the first due
 	// time as it does for every other.
 	const lead = int64(2 * time.Millisecond)
-	e.clk.Rebase(e.clk.Now() + lead)
+	epoch := e.clk.Now() + lead
+	e.clk.Rebase(epoch)
 	wall, machine := e.clk.Epoch()
 	cfg.Header.Anchor = tape.Anchor{
 		Wall: wall.Format(time.RFC3339Nano), Clock: "monotonic",
@@ -215,6 +218,7 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 
 	e.rec = newRecorder(cfg.Tape, e.stop)
 	e.rec.put(&cfg.Header)
+	e.before(epoch)
 	e.rec.flush() // in a frame of its own: a kill or a tear leaves a tape that says what it is
 	e.say(SaidBegin, "t = 0 is "+cfg.Header.Anchor.Wall)
 
@@ -224,6 +228,11 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 	sideWG.Go(func() { e.clk.Tick(side, flushEvery, func(int64) { e.rec.flush() }) })
 	if cfg.Publish != nil {
 		sideWG.Go(func() { e.clk.Tick(side, int64(100*time.Millisecond), func(int64) { cfg.Publish(e.snapshot()) }) })
+	}
+	if cfg.Probe != nil {
+		e.say(SaidPhase, "probe begins")
+		e.probe()
+		e.base = e.clk.Now() + lead
 	}
 	if len(cfg.Prepare.Flush) > 0 || cfg.Prepare.Rows > 0 {
 		e.say(SaidPhase, "prepare begins")
@@ -306,7 +315,7 @@ func (e *engine) stop(reason, message string) {
 		e.cancelRetry()
 	}
 	switch reason {
-	case tape.ReasonRefused, tape.ReasonWarmup, tape.ReasonPrepare, tape.ReasonInternal, tape.ReasonDisk, tape.ReasonDataset:
+	case tape.ReasonRefused, tape.ReasonWarmup, tape.ReasonPrepare, tape.ReasonProbe, tape.ReasonInternal, tape.ReasonDisk, tape.ReasonDataset:
 		e.cancelWork(errCancelled)
 	}
 }

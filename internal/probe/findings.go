@@ -1,0 +1,445 @@
+package probe
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"tokentape/tape"
+)
+
+// findings are the replies of a probe by what they try, and what was never asked.
+type findings struct {
+	look *Result
+
+	whole, stream, other, eos, least, first, second *reply
+
+	field, eosField, leastField string // names of the fields that they try
+	grown                       [3]*reply
+	content                     [3]tape.Opt[int64]
+
+	why map[string]string // fields that nothing was asked about, and why
+
+	c  *tape.Capabilities
+	by []string
+}
+
+func newFindings(look *Result) *findings {
+	if look == nil {
+		look = &Result{}
+	}
+	return &findings{look: look, why: map[string]string{}}
+}
+
+func (f *findings) unasked(field, why string) { f.why[field] = why }
+
+// all are the replies of requests that were sent, in order.
+func (f *findings) all() []*reply {
+	list := []*reply{f.whole, f.stream, f.other, f.eos, f.least, f.grown[0], f.grown[1], f.grown[2], f.first, f.second}
+	return slices.DeleteFunc(list, func(r *reply) bool { return r == nil || r.req == nil })
+}
+
+// streams are the ok ones that came as streams.
+func (f *findings) streams() []*reply {
+	return slices.DeleteFunc(f.all(), func(r *reply) bool { return !r.ok() || !r.question.stream || !r.req.TFirstToken.OK })
+}
+
+// known notes from what a field is known.
+func (f *findings) known(field, how string, by ...*reply) {
+	f.c.How[field] = how
+	for _, r := range by {
+		if r != nil && r.name != "" && !slices.Contains(f.c.By, r.name) {
+			f.c.By = append(f.c.By, r.name)
+		}
+	}
+}
+
+// inferred is known, for a field that was concluded.
+func (f *findings) inferred(field, how string, by ...*reply) {
+	f.known(field, how, by...)
+	f.c.Inferred = append(f.c.Inferred, field)
+}
+
+// capabilities are what the replies prove.
+func (f *findings) capabilities() *tape.Capabilities {
+	f.c = &tape.Capabilities{Type: "capabilities", How: map[string]string{}, Honoured: map[string]bool{}}
+	f.usage()
+	f.cached()
+	f.names()
+	f.roles()
+	f.events()
+	f.lengths()
+	f.ignoreEOS()
+	f.minTokens()
+	f.overhead()
+	f.served()
+	for field, why := range f.why {
+		if f.c.How[field] == "" {
+			f.c.How[field] = why
+		}
+	}
+	slices.Sort(f.c.Inferred)
+	if len(f.c.Honoured) == 0 {
+		f.c.Honoured = nil
+	}
+	return f.c
+}
+
+// ownCount reports whether the server itself gave the output count of an answer.
+func ownCount(r *reply) bool {
+	s := r.req.Tokens.OutputSource
+	return r.req.Tokens.Output.OK && (s == tape.SourceUsage || s == tape.SourceEngine)
+}
+
+func (f *findings) usage() {
+	if r := f.whole; r.ok() {
+		f.c.UsageWhole = tape.Some(ownCount(r))
+		f.known("usage_whole", "the answer in one piece", r)
+	} else {
+		f.c.How["usage_whole"] = "no answer in one piece ended well"
+	}
+	r := f.stream
+	if !r.ok() || !r.req.TFirstToken.OK {
+		f.c.How["usage"] = "no stream ended well"
+		return
+	}
+	tokens, with := 0, 0
+	for i, kind := range r.req.Events.Kinds() {
+		if tape.IsToken(kind) {
+			if tokens++; i < len(r.req.Events.Tok) && r.req.Events.Tok[i] >= 0 {
+				with++
+			}
+		}
+	}
+	switch {
+	case tokens > 1 && with*10 >= tokens*9:
+		f.c.Usage = tape.UsageEvery
+		f.known("usage", fmt.Sprintf("%d of %d token events of a stream carried a count", with, tokens), r)
+	case ownCount(r):
+		f.c.Usage = tape.UsageEnd
+		f.known("usage", "one stream, asked for its counts as the load asks", r)
+	default:
+		f.c.Usage = tape.UsageNever
+		f.known("usage", "one stream, asked for its counts as the load asks, had none", r)
+	}
+}
+
+func (f *findings) cached() {
+	var zero, above *reply
+	for _, r := range f.all() {
+		if n := r.req.Tokens.Cached; r.ok() && n.OK {
+			if n.V == 0 && zero == nil {
+				zero = r
+			}
+			if n.V > 0 && above == nil {
+				above = r
+			}
+			for _, p := range r.seen.cached() {
+				if !slices.Contains(f.c.CachedFields, p) {
+					f.c.CachedFields = append(f.c.CachedFields, p)
+				}
+			}
+		}
+	}
+	slices.Sort(f.c.CachedFields)
+	first, second := f.first, f.second
+	asked := first.ok() && second.ok()
+	switch {
+	case zero != nil:
+		f.c.CachedTokens = tape.CachedAlways
+		f.known("cached_tokens", "a count of 0 was reported", zero, above)
+		if asked && above == nil {
+			f.c.How["cached_tokens"] += "; the same long prompt sent again was served 0 from the cache: it is off, or another worker got it"
+		}
+	case above != nil && asked && !first.req.Tokens.Cached.OK:
+		f.c.CachedTokens = tape.CachedAbove
+		f.known("cached_tokens", fmt.Sprintf("a new prompt came without the count, the same again with %d", above.req.Tokens.Cached.V), first, above)
+	case above != nil:
+		f.c.CachedTokens = tape.CachedSome
+		f.known("cached_tokens", fmt.Sprintf("a count of %d came", above.req.Tokens.Cached.V), above)
+	case asked:
+		f.c.CachedTokens = tape.CachedNever
+		f.known("cached_tokens", "the same long prompt twice, and no count: the server does not report it, or its cache served none and it leaves out 0", first, second)
+	case first != nil:
+		f.c.How["cached_tokens"] = "the two requests with the same prompt did not both end well"
+	}
+}
+
+// names are what the answers' own fields say.
+func (f *findings) names() {
+	var empty string
+	var emptyBy *reply
+	for _, r := range f.all() {
+		if !r.ended() {
+			continue
+		}
+		if r.req.Finish != "" && !slices.Contains(f.c.Finish, r.req.Finish) {
+			f.c.Finish = append(f.c.Finish, r.req.Finish)
+			f.known("finish", "the answers that ended", r)
+		}
+		for _, p := range r.seen.speculation() {
+			if !slices.Contains(f.c.Speculation, p) {
+				f.c.Speculation = append(f.c.Speculation, p)
+				f.known("speculation", "fields of the answers", r)
+			}
+		}
+		switch name, filled := r.seen.reasoning(); {
+		case name != "" && filled && f.c.ReasoningField == "":
+			f.c.ReasoningField = name
+			f.known("reasoning_field", "reasoning came in it", r)
+		case name != "" && !filled && empty == "":
+			empty, emptyBy = name, r
+		}
+		if m := r.seen.model(); m != "" && f.c.Model == "" {
+			f.c.Model = m
+			f.known("model", "model of the answers", r)
+		}
+	}
+	if f.c.ReasoningField == "" && empty != "" {
+		f.c.ReasoningField = empty
+		f.inferred("reasoning_field", "the field is there, and empty: no reasoning came", emptyBy)
+	}
+	slices.Sort(f.c.Finish)
+	slices.Sort(f.c.Speculation)
+	for field, why := range map[string]string{
+		"reasoning_field": "no reasoning came, and no field for it",
+		"speculation":     "no answer has a counter of drafts or verify steps",
+		"model":           "no answer names its model",
+		"finish":          "no finish reason came",
+	} {
+		if f.c.How[field] == "" {
+			f.c.How[field] = why
+		}
+	}
+}
+
+// Times against the first token that tell when a role-only chunk came.
+const (
+	tellingTTFT = int64(2 * time.Millisecond) // below, nothing is told
+)
+
+func (f *findings) roles() {
+	list := f.streams()
+	if len(list) == 0 {
+		f.c.How["role_first"], f.c.How["role_chunk"] = "no stream ended well", "no stream ended well"
+		return
+	}
+	// The longest wait for a first token tells most.
+	slowest := list[0]
+	first := func(r *reply) bool {
+		for _, kind := range r.req.Events.Kinds() {
+			return kind == tape.KindRole
+		}
+		return false
+	}
+	ttft := func(r *reply) int64 { return r.req.TFirstToken.V - r.req.TWroteFirst.V }
+	for _, r := range list {
+		if ttft(r) > ttft(slowest) {
+			slowest = r
+		}
+	}
+	f.c.RoleFirst = tape.Some(first(slowest))
+	f.known("role_first", "the first event of a stream", slowest)
+	if !first(slowest) {
+		f.c.How["role_chunk"] = "streams do not begin with one"
+		return
+	}
+	all, lead := ttft(slowest), slowest.req.TFirstToken.V-slowest.req.TFirstEvent.V
+	what := fmt.Sprintf("%.1f ms before the first token, which came after %.1f ms", float64(lead)/1e6, float64(all)/1e6)
+	switch {
+	case all < tellingTTFT:
+		f.c.How["role_chunk"] = what + ": too little to tell"
+	case lead*2 >= all:
+		f.c.RoleChunk = tape.RoleBefore
+		f.inferred("role_chunk", what, slowest)
+	case lead*10 <= all:
+		f.c.RoleChunk = tape.RoleWith
+		f.inferred("role_chunk", what, slowest)
+	default:
+		f.c.How["role_chunk"] = what + ": neither at the start nor with the token"
+	}
+}
+
+func (f *findings) events() {
+	for _, r := range []*reply{f.stream, f.eos, f.least} {
+		if !r.ok() || !ownCount(r) {
+			continue
+		}
+		events := int64(0)
+		for _, kind := range r.req.Events.Kinds() {
+			if tape.IsToken(kind) {
+				events++
+			}
+		}
+		if events < 4 {
+			continue
+		}
+		n := r.req.Tokens.Output.V
+		f.c.TokensPerEvent = tape.Some(float64(n) / float64(events))
+		f.known("tokens_per_event", fmt.Sprintf("%d tokens in %d token events", n, events), r)
+		return
+	}
+	f.c.How["tokens_per_event"] = "no stream of 4 token events or more with the server's count"
+}
+
+// bounds judges a request that asked for at most n tokens and wanted more.
+func (f *findings) bounds(field string, r *reply) {
+	if r == nil || field == "" {
+		return
+	}
+	n := r.question.output
+	got, ok := r.output()
+	switch {
+	case r.refused():
+		f.c.Honoured[field] = false
+		f.known(field, "the server refuses it: "+r.req.Message, r)
+	case r.req != nil && r.req.Outcome == tape.OutcomeAbandoned, ok && got > n && ownCount(r):
+		f.c.Honoured[field] = false
+		f.known(field, fmt.Sprintf("%d asked for, and at least %d came", n, got), r)
+	case r.ok() && ok && got == n, r.ok() && r.req.Finish == "length":
+		f.c.Honoured[field] = true
+		f.known(field, fmt.Sprintf("%d asked for, %d came (finish %s)", n, got, r.req.Finish), r)
+	case r.ok():
+		f.c.How[field] = fmt.Sprintf("the answer ended by itself (finish %s) before the %d tokens that were asked for", r.req.Finish, n)
+	default:
+		f.c.How[field] = "the request did not end well"
+	}
+}
+
+func (f *findings) lengths() {
+	own := f.field
+	if own == "" && f.stream != nil {
+		own = f.stream.question.field
+	}
+	f.bounds(own, f.stream)
+	if f.other != nil {
+		f.bounds(f.other.question.field, f.other)
+	}
+	for _, name := range []string{own, otherField(f.other)} {
+		if f.c.MaxTokensField == "" && name != "" && f.c.Honoured[name] {
+			f.c.MaxTokensField = name
+			f.known("max_tokens_field", f.c.How[name], f.stream)
+		}
+	}
+	if f.c.MaxTokensField == "" {
+		f.c.How["max_tokens_field"] = "none was seen to bound an answer"
+	}
+}
+
+func otherField(r *reply) string {
+	if r == nil {
+		return ""
+	}
+	return r.question.field
+}
+
+// alone is how long the answer to the short prompt is by itself, in tokens; not ok
+// where it reached the bound, which hides that.
+func (f *findings) alone() (n int64, ok bool) {
+	n, ok = f.whole.output()
+	return n, ok && f.whole.ok() && ownCount(f.whole) && n < f.whole.question.output && f.whole.req.Finish != "length"
+}
+
+func (f *findings) ignoreEOS() {
+	r, field := f.eos, f.eosField
+	if field == "" {
+		f.c.How["ignore_eos"] = "this API has no such field"
+		return
+	}
+	base, short := f.alone()
+	got, ok := r.output()
+	switch {
+	case r == nil:
+	case r.refused():
+		f.c.Honoured[field] = false
+		f.known(field, "the server refuses it: "+r.req.Message, r)
+	case !r.ok() || !ok || !ownCount(r):
+		f.c.How[field] = "no answer with the server's count"
+	case got < r.question.output && r.req.Finish != "length":
+		f.c.Honoured[field] = false
+		f.known(field, fmt.Sprintf("%d tokens of %d came (finish %s)", got, r.question.output, r.req.Finish), r)
+	case !short:
+		f.c.How[field] = fmt.Sprintf("answers are %d tokens long without it too, so that it makes no difference", r.question.output)
+	default:
+		f.c.Honoured[field] = true
+		f.known(field, fmt.Sprintf("%d tokens with it, %d without", got, base), f.whole, r)
+	}
+}
+
+func (f *findings) minTokens() {
+	r, field := f.least, f.leastField
+	if field == "" {
+		f.c.How["min_tokens"] = "this API has no such field"
+		return
+	}
+	base, short := f.alone()
+	got, ok := r.output()
+	switch {
+	case r == nil:
+	case r.refused():
+		f.c.Honoured[field] = false
+		f.known(field, "the server refuses it: "+r.req.Message, r)
+	case !r.ok() || !ok || !ownCount(r):
+		f.c.How[field] = "no answer with the server's count"
+	case got < leastOutput:
+		f.c.Honoured[field] = false
+		f.known(field, fmt.Sprintf("%d tokens came where %d are the least", got, leastOutput), r)
+	case !short || base >= leastOutput:
+		f.c.How[field] = "answers are as long without it, so that it makes no difference"
+	default:
+		f.c.Honoured[field] = true
+		f.known(field, fmt.Sprintf("%d tokens with %s %d, %d without", got, field, leastOutput, base), f.whole, r)
+	}
+}
+
+// overhead is what the template adds: by the tokenizer, or from the growth of three
+// prompts.
+func (f *findings) overhead() {
+	if f.grown[0] == nil {
+		return
+	}
+	var in [3]int64
+	for i, r := range f.grown {
+		if !r.ok() || !r.req.Tokens.Input.OK {
+			f.c.How["chat_overhead"] = "no server's count of the prompts"
+			return
+		}
+		in[i] = r.req.Tokens.Input.V
+	}
+	by := f.grown[:]
+	if a, b := f.content[0], f.content[2]; a.OK && b.OK && in[0]-a.V == in[2]-b.V && in[0] >= a.V {
+		f.c.ChatOverhead = tape.Some(in[0] - a.V)
+		f.known("chat_overhead", "the server's counts of prompts less the tokenizer's of their texts", by...)
+		return
+	}
+	words0 := int64(words(0))
+	slope, rest := (in[1]-in[0])/words0, (in[1]-in[0])%words0
+	if n := in[0] - slope*words0; rest == 0 && in[2]-in[1] == slope*int64(words(1)) && slope > 0 && n >= 0 {
+		f.c.ChatOverhead = tape.Some(n)
+		f.inferred("chat_overhead", fmt.Sprintf("prompts of %d, %d and %d equal words are %d, %d and %d tokens", words(0), words(1), words(2), in[0], in[1], in[2]), by...)
+		return
+	}
+	f.c.How["chat_overhead"] = fmt.Sprintf("prompts of %d, %d and %d equal words are %d, %d and %d tokens: they do not grow evenly", words(0), words(1), words(2), in[0], in[1], in[2])
+}
+
+// served is what GETs said, and whether a worker of a disaggregated service spoke.
+func (f *findings) served() {
+	if c := f.look.Context; c.Tokens > 0 {
+		f.c.Context = tape.Some(c.Tokens)
+		f.c.How["context"] = c.From
+	} else {
+		f.c.How["context"] = "the server does not say; it is never tried by overfilling"
+	}
+	if e := f.look.Entry; e.Kind != "" {
+		f.c.Entry, f.c.How["entry"] = e.Kind, e.From
+		return
+	}
+	for _, r := range f.all() {
+		if noRoom(r.req) {
+			f.c.Entry = tape.EntryWorker
+			f.inferred("entry", "a request without bootstrap fields was refused: "+r.req.Message, r)
+			return
+		}
+	}
+	f.c.How["entry"] = "the server does not say"
+}
