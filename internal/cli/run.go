@@ -246,29 +246,9 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 			func(c *tape.ClientSample) { emit(c) })
 	})
 	if len(s.Telemetry.Metrics) > 0 {
-		own, other := j.client(clk), j.otherClient(clk)
-		defer own.Close()
-		defer other.Close()
-		var sources []telemetry.Source
-		for _, m := range s.Telemetry.Metrics {
-			sources = append(sources, telemetry.Source{Name: m.Name, URL: m.URL})
-		}
-		cfg.Samplers = append(cfg.Samplers, func(ctx context.Context, _ func() run.Gauges, emit func(any)) {
-			telemetry.Scrape(ctx, clk, func(ctx context.Context, url string) ([]byte, error) {
-				mc := other
-				if j.isTarget(url) {
-					mc = own
-				}
-				got, err := mc.Get(ctx, url, j.headerFor(url), 64<<20)
-				if err != nil {
-					return nil, errors.New(j.mask(err.Error()))
-				}
-				if got.Status != 200 {
-					return nil, fmt.Errorf("status %d", got.Status)
-				}
-				return got.Body, nil
-			}, sources, s.Telemetry.Interval.D(), func(s *tape.Scrape) { emit(s) })
-		})
+		sample, end := j.scraper(clk)
+		defer end()
+		cfg.Samplers = append(cfg.Samplers, sample)
 	}
 	ctx, release := obeyAbort(ctx, s, &cfg)
 	defer release()

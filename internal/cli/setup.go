@@ -24,9 +24,10 @@ import (
 // specFlags are the flags of every verb that reads a spec. Each one is a field
 // of the spec under a shorter name.
 type specFlags struct {
-	sets   []string
-	values map[string]*string
-	cmd    *cobra.Command
+	sets    []string
+	metrics []string
+	values  map[string]*string
+	cmd     *cobra.Command
 }
 
 var specFlagPaths = []struct{ flag, path, help string }{
@@ -63,6 +64,7 @@ func addSpecFlagsOf(cmd *cobra.Command, names []string) *specFlags {
 		}
 		f.values[s.flag] = cmd.Flags().String(s.flag, "", s.help)
 	}
+	cmd.Flags().StringArrayVar(&f.metrics, "metrics", nil, "metrics page to scrape beside the load: `URL` or NAME=URL (may be given more than once)")
 	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "any field of the spec: path=value (may be given more than once)")
 	return f
 }
@@ -74,6 +76,9 @@ func (f *specFlags) assignments() ([]spec.Set, error) {
 		if f.values[s.flag] != nil && f.cmd.Flags().Changed(s.flag) {
 			sets = append(sets, spec.Set{Path: s.path, Value: *f.values[s.flag], Origin: "--" + s.flag})
 		}
+	}
+	if len(f.metrics) > 0 {
+		sets = append(sets, spec.Set{Path: "telemetry.metrics", Value: metricsList(f.metrics), Origin: "--metrics"})
 	}
 	more, err := parseSets(f.sets)
 	return append(sets, more...), err

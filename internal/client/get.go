@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"compress/zlib"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -25,6 +26,9 @@ type Simple struct {
 	DNS, Dial, Shake int64
 	Reused           bool // the connection had carried a request before
 }
+
+// ErrTooLong is the cause of the error of a body of more bytes than Get was to take.
+var ErrTooLong = errors.New("the response is longer than")
 
 // Get fetches one small thing, for the preflight and for scrapes, on connections
 // apart from the load's. Redirects are not followed, the status is not judged.
@@ -67,7 +71,7 @@ func (c *Client) Get(ctx context.Context, rawURL string, header http.Header, lim
 	}
 	if int64(len(s.Body)) > limit {
 		return nil, &Error{Class: ClassOther, Phase: PhaseBody, Doing: doing,
-			Err: fmt.Errorf("the response is longer than %d bytes", limit)}
+			Err: fmt.Errorf("%w %d bytes", ErrTooLong, limit)}
 	}
 	return s, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,67 +20,19 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestParse(t *testing.T) {
-	for _, tt := range []struct {
-		name, in string
-		want     map[string]float64
-		err      string
-	}{
-		{name: "sglang", in: `# HELP sglang:num_queue_reqs The number of requests in the waiting queue.
-# TYPE sglang:num_queue_reqs gauge
-sglang:num_queue_reqs{model_name="m",engine_type="unified"} 4.0
-# TYPE sglang:time_to_first_token_seconds histogram
-sglang:time_to_first_token_seconds_sum{model_name="m"} 1.5
-sglang:time_to_first_token_seconds_bucket{le="0.1",model_name="m"} 2.0
-sglang:time_to_first_token_seconds_bucket{le="+Inf",model_name="m"} 3.0
-sglang:time_to_first_token_seconds_count{model_name="m"} 3.0
-`, want: map[string]float64{
-			`sglang:num_queue_reqs{engine_type="unified",model_name="m"}`:         4,
-			`sglang:time_to_first_token_seconds_sum{model_name="m"}`:              1.5,
-			`sglang:time_to_first_token_seconds_count{model_name="m"}`:            3,
-			`sglang:time_to_first_token_seconds_bucket{le="0.1",model_name="m"}`:  2,
-			`sglang:time_to_first_token_seconds_bucket{le="+Inf",model_name="m"}`: 3,
-		}},
-		{name: "not finite is left out", in: "a 1\nb NaN\nc +Inf\nd -Inf\n", want: map[string]float64{"a": 1}},
-		{name: "summary", in: "# TYPE s summary\ns{quantile=\"0.5\"} 7\ns_sum 9\ns_count 2\n",
-			want: map[string]float64{`s{quantile="0.5"}`: 7, "s_sum": 9, "s_count": 2}},
-		{name: "escapes stay the format's own", in: `a{l="x\"y\\z\nü"} 1` + "\n", want: map[string]float64{`a{l="x\"y\\z\nü"}`: 1}},
-		{name: "dots and UTF-8 in names", in: `{"http.löad",a="b"} 2` + "\n", want: map[string]float64{`http.löad{a="b"}`: 2}},
-		{name: "no line end", in: "a 1\nb 2", want: map[string]float64{"a": 1, "b": 2}},
-		{name: "HTML", in: "<html><body>login</body></html>", err: `begins "<html>`},
-		{name: "empty", in: "", err: "no metrics"},
-		{name: "a broken line", in: "a 1\nb{ 2\n", err: "line 2"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := Parse([]byte(tt.in))
-			if tt.err != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.err) {
-					t.Fatalf("error %v, want one with %q", err, tt.err)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(tt.want, got); d != "" {
-				t.Error(d)
-			}
-		})
-	}
-}
-
 // One source answers, one fails, one is slower than the interval, one never
-// answers: none of them changes what the tape gets from another.
+// answers: none of them changes what the tape gets from another. Ticks without a
+// reading are counted, and the end of the load is read once more.
 func TestScrapeSourcesAreApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		clk := clock.New()
 		var slow atomic.Int32
-		get := func(ctx context.Context, url string) ([]byte, error) {
+		fetch := func(ctx context.Context, src Source) (Page, error) {
 			wait := time.Duration(0)
-			switch url {
+			switch src.URL {
 			case "bad":
-				return nil, errors.New("connection refused " + strings.Repeat("é", 400))
+				return Page{}, errors.New("connection refused " + strings.Repeat("é", 400))
 			case "slow":
 				if slow.Add(1) > 1 {
 					t.Error("two gets of one source at the same time")
@@ -95,59 +46,111 @@ func TestScrapeSourcesAreApart(t *testing.T) {
 			defer tm.Stop()
 			select {
 			case <-tm.C:
-				return fmt.Appendf(nil, "up %d\n", clk.Now()/1e6), nil
+				return Page{Status: 200, Body: fmt.Appendf(nil, "up %d\n", clk.Now()/1e6)}, nil
 			case <-ctx.Done():
-				return nil, ctx.Err()
+				return Page{}, context.Cause(ctx)
 			}
 		}
 		clk.AfterFunc(int64(13500*time.Millisecond), cancel)
-		at := map[string][]int64{}
-		Scrape(ctx, clk, get, []Source{{"good", "good"}, {"bad", "bad"}, {"slow", "slow"}, {"dead", "dead"}}, time.Second,
-			func(s *tape.Scrape) {
-				at[s.Source] = append(at[s.Source], s.T/1e6)
-				switch s.Source {
-				case "good":
-					if !s.OK || s.Series["up"] != float64(s.T/1e6) {
-						t.Errorf("%+v", s)
-					}
-				case "slow":
-					if !s.OK || s.Series["up"] != float64(s.T/1e6+2500) {
-						t.Errorf("%+v", s)
-					}
-				case "bad":
-					if s.OK || s.Series != nil || len(s.Error) > maxError+3 || !utf8.ValidString(s.Error) || !strings.Contains(s.Error, "refused") {
-						t.Errorf("%+v", s)
-					}
-				case "dead":
-					if s.OK || s.Error != "no answer within 10s" {
-						t.Errorf("%+v", s)
-					}
-				}
-			})
-		var each []int64
-		for ms := int64(0); ms <= 13000; ms += 1000 {
-			each = append(each, ms)
+		at, missed := map[string][]int64{}, map[string]int64{}
+		var sources []Source
+		for _, name := range []string{"good", "bad", "slow", "dead"} {
+			sources = append(sources, Source{Name: name, URL: name, Interval: time.Second, All: true, Role: "node"})
 		}
-		want := map[string][]int64{"good": each, "bad": each, "slow": {0, 3500, 6500, 9500}, "dead": {0}}
+		s := Scraper{Clock: clk, Fetch: fetch, Emit: func(s *tape.Scrape) {
+			at[s.Source] = append(at[s.Source], s.T/1e6)
+			missed[s.Source] += s.Missed
+			switch s.Source {
+			case "good":
+				if !s.OK || s.Series["up"] != float64(s.T/1e6) || s.Took != tape.Some(int64(0)) || !s.Parse.OK || !s.Bytes.OK || s.Status != 200 {
+					t.Errorf("%+v", s)
+				}
+			case "slow":
+				if s.T < 13e9 && (!s.OK || s.Series["up"] != float64(s.T/1e6+2500) || s.Took != tape.Some(int64(2500e6))) {
+					t.Errorf("%+v", s)
+				}
+				if s.T >= 13e9 && (s.OK || s.Error != "no whole answer within 1s" || s.Cause != tape.ScrapeTimeout) {
+					t.Errorf("%+v", s)
+				}
+			case "bad":
+				if s.OK || s.Series != nil || len(s.Error) > maxError+3 || !utf8.ValidString(s.Error) || !strings.Contains(s.Error, "refused") || s.Cause != tape.ScrapeConnect {
+					t.Errorf("%+v", s)
+				}
+			case "dead":
+				if s.OK || s.T < 13e9 && s.Error != "no whole answer within 10s" || s.Cause != tape.ScrapeTimeout || s.Bytes.OK {
+					t.Errorf("%+v", s)
+				}
+			}
+		}}
+		s.Run(ctx, sources)
+		if now := clk.Now(); now != 14500e6 {
+			t.Errorf("ended at %d ms", now/1e6)
+		}
+		good, bad := []int64{0}, []int64{0}
+		for ms := int64(1000); ms <= 13000; ms += 1000 {
+			good, bad = append(good, ms), append(bad, ms+250)
+		}
+		want := map[string][]int64{
+			"good": append(good, 13500), "bad": append(bad, 13500),
+			// On the grid of …,500: what a get covers is left out, and the one that the end cut short is not there.
+			"slow": {0, 3500, 6500, 9500, 13500}, "dead": {0, 13500},
+		}
+		want["bad"] = append(bad, 13500)
 		if d := cmp.Diff(want, at); d != "" {
+			t.Error(d)
+		}
+		if d := cmp.Diff(map[string]int64{"good": 0, "bad": 0, "slow": 9, "dead": 12}, missed); d != "" {
 			t.Error(d)
 		}
 	})
 }
 
-func FuzzParse(f *testing.F) {
-	f.Add([]byte("# TYPE a histogram\na_bucket{le=\"+Inf\"} 3\na_sum 1\na_count 3\n"))
-	f.Add([]byte("{\"a.b\",c=\"d\"} 1e300 17\n"))
-	f.Add([]byte("a{b=\"\xff\"} nan"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		got, err := Parse(text)
-		if err != nil && (got != nil || len(bounded(err.Error())) > maxError+3) {
-			t.Fatalf("error %v with %d series", err, len(got))
-		}
-		for k, v := range got {
-			if k == "" || math.IsNaN(v) || math.IsInf(v, 0) {
-				t.Fatalf("series %q = %v", k, v)
-			}
-		}
-	})
+// What a page that cannot be used was is on the tape as a class and for people, and no
+// secret of it is.
+func TestScrapeFailures(t *testing.T) {
+	const hush = "h4sh-me"
+	for _, c := range []struct {
+		name       string
+		page       Page
+		err        error
+		cause, say string
+	}{
+		{"auth", Page{Status: 401, Body: []byte(`{"error":"no ` + hush + `"}`)}, nil, tape.ScrapeAuth, `status 401: "{\"error\":\"no ***\"}"`},
+		{"forbidden", Page{Status: 403}, nil, tape.ScrapeAuth, "status 403"},
+		{"redirect", Page{Status: 302}, nil, tape.ScrapeStatus, "status 302"},
+		{"broken", Page{Status: 200, Type: "text/html", Body: []byte("a 1\n<html " + hush + strings.Repeat("x", 500))}, nil, tape.ScrapeBroken, `line 2: no metric name at its begin: "<html ***xxx`},
+		{"empty", Page{Status: 200}, nil, tape.ScrapeEmpty, "no series"},
+		{"protobuf", Page{Status: 200, Type: "application/vnd.google.protobuf", Body: []byte("\x0a\x07")}, nil, tape.ScrapeBroken, "Content-Type application/vnd.google.protobuf"},
+		{"large", Page{Status: 200}, &Failure{tape.ScrapeTooLarge, errors.New("longer than " + hush)}, tape.ScrapeTooLarge, "longer than ***"},
+		{"reset", Page{}, errors.New("reset"), tape.ScrapeConnect, "reset"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				clk := clock.New()
+				clk.AfterFunc(1, cancel)
+				var got []*tape.Scrape
+				s := Scraper{Clock: clk, Emit: func(s *tape.Scrape) { got = append(got, s) },
+					Fetch: func(context.Context, Source) (Page, error) { return c.page, c.err },
+					Mask:  func(text string) string { return strings.ReplaceAll(text, hush, "***") }}
+				s.Run(ctx, []Source{{Name: "a", Interval: time.Second}})
+				if len(got) != 1 || got[0].OK || got[0].Cause != c.cause || !strings.Contains(got[0].Error, c.say) ||
+					strings.Contains(got[0].Error, hush) || len(got[0].Error) > maxError+3 || got[0].Status != c.page.Status {
+					t.Errorf("%+v", got)
+				}
+			})
+		})
+	}
+}
+
+// A secret in a label does not reach the tape.
+func TestSecretInLabel(t *testing.T) {
+	p := newPage(Source{All: true}, func(text string) string { return strings.ReplaceAll(text, "h4sh", "***") })
+	out := new(tape.Scrape)
+	if err := p.read([]byte("a{k=\"h4sh\"} 1\n"), false); err != nil {
+		t.Fatal(err)
+	}
+	if p.write(out, ""); out.Series[`a{k="***"}`] != 1 || len(out.Series) != 1 {
+		t.Errorf("%+v", out)
+	}
 }
