@@ -151,6 +151,7 @@ func analyse(src Source, o Options) (*run, *Results, Options, error) {
 	res.Load = r.load()
 	res.Remotes = r.remotes()
 	res.Parts = r.partResults()
+	res.Cache = r.cache()
 	if res.As, err = asTables(&others, o.As); err != nil {
 		return nil, nil, o, err
 	}

@@ -91,10 +91,15 @@ type run struct {
 	flight  *window.Flight
 	trended map[string][]string // trends found, by kind of window
 	extra   map[string]*Window  // tables that a condition or a question asked for beside the report's
-	// proved: the server reports cached tokens, so a missing count is a 0.
-	proved bool
-	exact  int64 // ITL gaps up to which their distribution is exact
-	later  *later
+	// proved: a server reports cached tokens; of which one a missing count is a 0, its
+	// requests know.
+	proved  bool
+	servers []reporting
+	first   map[prompt]int // the request that went out first with a prompt; nil where nothing is known of the cache
+	exact   int64          // ITL gaps up to which their distribution is exact
+	later   *later
+
+	charter *charter // nil: no charts are wanted
 }
 
 // fact is what statistics do not need but counts, rows and checks do.
@@ -107,6 +112,8 @@ type fact struct {
 	reused                 *bool
 	row, turn              int64
 	session                string
+	group, backend         string // tape.Asked.Group, tape.Tokens.CachedBackend
+	data                   int64  // tape.Ref.Data
 	expected               int64  // tokens that the prefix cache was to have; metric.Absent: nothing was said
 	content                uint64 // stands for the dataset row's bytes
 	connID                 int64
@@ -199,6 +206,7 @@ func (r *run) add(q *tape.Request, in interner) {
 		status: q.HTTP.Status, attempts: min(q.Attempts, maxAttempts), row: q.Ref.Row,
 		turn: int64(q.Turn), session: q.Session.V, expected: q.Asked.Cached.Or(metric.Absent),
 	}
+		group: in.word(q.Asked.Group), backend: in.word(q.Tokens.CachedBackend), data: q.Ref.Data,
 	if f.expected < 0 || f.expected > tape.MaxTokens {
 		f.expected = metric.Absent
 	}
@@ -210,6 +218,7 @@ func (r *run) add(q *tape.Request, in interner) {
 	}
 	for _, w := range q.Flags {
 		f.flags = append(f.flags, in.word(w))
+	m.Server = r.server(int64(m.Part), q.URL.Or(0))
 	}
 	if q.Conn != nil {
 		if q.Conn.ID > 0 || q.TConn.OK { // else only an address that was tried
@@ -253,23 +262,6 @@ func (r *run) sort() {
 	r.reqs, r.facts = reqs, facts
 	slices.SortStableFunc(r.calls, func(a, b tape.Call) int { return cmp.Compare(a.T, b.T) })
 	slices.SortStableFunc(r.samples, func(a, b tape.ClientSample) int { return cmp.Compare(a.T, b.T) })
-}
-
-// prove looks for evidence that this server reports cached tokens: a probe that
-// asked, or any response.
-func (r *run) prove() {
-	for _, c := range r.caps {
-		switch c.CachedTokens {
-		case "", "never", "unknown", "off":
-		default:
-			r.proved = true
-		}
-	}
-	for i := range r.reqs {
-		if r.reqs[i].Cached != metric.Absent {
-			r.proved = true
-		}
-	}
 }
 
 // open reports whether sends have due times that do not wait for answers.

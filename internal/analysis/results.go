@@ -26,6 +26,7 @@ type Results struct {
 	Calls       []Call        `json:"calls,omitempty"`   // beside the load, such as the flush of a cache
 	As          []AsTable     `json:"as,omitempty"`      // under the definitions of other tools, those of Options.As
 	Server      *Server       `json:"server,omitempty"`  // its metrics pages
+	Cache       *Cache        `json:"cache,omitempty"`   // of the server's prefix cache
 	Speculation *Speculation  `json:"speculation,omitempty"`
 	About       About         `json:"about"`
 
@@ -275,18 +276,19 @@ type Row struct {
 	TTFTMS, TTFOMS, TPOTMS, E2EMS, StreamEndMS *float64
 	TTFTDueMS, E2EDueMS                        *float64
 	ITLMeanMS, ITLMaxMS                        *float64
-	Input, Output, Cached, Reasoning, Asked    *int64
+	Input, Output, Reasoning, Asked            *int64
 	AskedInput, ExpectedCached, Recount        *int64
 	Accepted, Rejected, Drafted, VerifySteps   *int64
 	AcceptLength, AcceptRate, TokensPerEvent   *float64 // tokens a verify step, share of drafts, tokens an event
 	StepsAccepting                             []int64  // verify steps by accepted drafts
 	InputSource, OutputSource                  string
-	Events, TokenEvents                        int64
-	Status                                     int
-	DatasetRow                                 int64
-	Attempts                                   int
-	RetryWaitMS                                *float64 // between attempts, in all
-	ConnReused                                 *bool
-	Windows                                    []string // kinds whose cohort holds the request
-	Flags                                      []string
+	RowCache
+	Events, TokenEvents int64
+	Status              int
+	DatasetRow          int64
+	Attempts            int
+	RetryWaitMS         *float64 // between attempts, in all
+	ConnReused          *bool
+	Windows             []string // kinds whose cohort holds the request
+	Flags               []string
 }

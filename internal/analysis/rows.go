@@ -60,11 +60,12 @@ func (r *run) rows(windows []member) Rows {
 			SlotWaitMS: scaled(q.SlotWait, 1e6), PacerLagMS: scaled(q.PacerLag, 1e6),
 			TTFTMS: milli(q.TTFT()), TTFOMS: milli(q.TTFO()), E2EMS: milli(q.E2E()), StreamEndMS: milli(q.StreamEnd()),
 			TTFTDueMS: milli(q.TTFTFromDue()), E2EDueMS: milli(q.E2EFromDue()),
-			Input: known(q.Input), Output: known(q.Output), Cached: known(q.Cached), Reasoning: known(q.ReasoningTokens), Asked: known(q.Asked), AskedInput: known(q.AskedInput), ExpectedCached: known(f.expected), Recount: known(q.Recount),
+			Input: known(q.Input), Output: known(q.Output), Reasoning: known(q.ReasoningTokens), Asked: known(q.Asked), AskedInput: known(q.AskedInput), ExpectedCached: known(f.expected), Recount: known(q.Recount),
 			InputSource: q.InputSource, OutputSource: q.OutputSource,
 			Events: q.Events, TokenEvents: q.TokenEvents, Status: f.status, DatasetRow: f.row, Attempts: f.attempts,
 			ConnReused: f.reused, Flags: f.flags,
 		}
+		row.RowCache = r.rowCache(i)
 		if r.untimed() {
 			row.ReleasedS, row.EndS = nil, nil
 		}

@@ -54,7 +54,7 @@ func TestOnlyImpossibleCachedCounts(t *testing.T) {
 	s.reqs[0].Tokens.Cached = tape.Some[int64](101)
 	res := s.analyse(t, Options{})
 	want(t, "cached ratio", windowOf(t, res, "whole").Facts.CachedRatio, 3, "null")
-	if c := check(t, res, "cache_state"); c.Result != ResultNone || c.Why != "every cached count that the server reported is above its input: see usage_contradicted" {
+	if c := check(t, res, "cache_state"); c.Result != ResultNone || c.Why != "every cached count that the server reported is impossible: see usage_contradicted" {
 		t.Errorf("%s: %s", c.Result, c.Why)
 	}
 }

@@ -234,7 +234,7 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 		defer side.Close()
 		cfg.Prepare = j.prepareOf(c, side)
 	}
-	cfg.Cached = j.cache.of
+	cfg.Cached, cfg.Group = j.cache.of, j.groups()
 	if j.count != nil {
 		cfg.Counter = j.count.tok
 	}

@@ -53,6 +53,7 @@ func (c *console) full() {
 	c.expected()
 	c.fold("Run, requests and load", func() { c.about(); c.counts(); c.load() })
 	c.windows()
+	c.cache()
 	c.speculation()
 	c.fold("Differences, warnings, checks and definitions", func() { c.differences(); c.remarks(); c.glossary() })
 }

@@ -96,6 +96,7 @@ func StatsCSV(w io.Writer, r *analysis.Results) error {
 		rec.float("limit", k.Limit)
 		put(rec)
 	}
+	cacheRecords(r.Cache, put)
 	expectRecords(r.Expect, put)
 	speculationRecords(r.Speculation, put)
 	for _, t := range r.Notes {
@@ -261,6 +262,13 @@ var requestColumns = []requestColumn{
 	{"asked_output_tokens", func(r *analysis.Row) any { return r.Asked }},
 	{"asked_input_tokens", func(r *analysis.Row) any { return r.AskedInput }},
 	{"cached_tokens", func(r *analysis.Row) any { return r.Cached }},
+	{"cached_source", func(r *analysis.Row) any { return r.CachedSource }},
+	{"cached_ratio", func(r *analysis.Row) any { return ratio{r.CachedRatio} }},
+	{"cached_device_tokens", func(r *analysis.Row) any { return r.Device }},
+	{"cached_host_tokens", func(r *analysis.Row) any { return r.Host }},
+	{"cached_storage_tokens", func(r *analysis.Row) any { return r.Storage }},
+	{"prefix_group", func(r *analysis.Row) any { return r.Group }},
+	{"cache_touch", func(r *analysis.Row) any { return r.Touch }},
 	{"expected_cached_tokens", func(r *analysis.Row) any { return r.ExpectedCached }},
 	{"reasoning_tokens", func(r *analysis.Row) any { return r.Reasoning }},
 	{"accepted_drafts", func(r *analysis.Row) any { return r.Accepted }},

@@ -151,6 +151,7 @@ func (c *console) facts() {
 	}
 	c.remotes()
 	key("load", c.loadLine())
+	c.cacheInShort()
 }
 
 // loadLine is load in one run of words, without what was not observed.

@@ -17,6 +17,7 @@ type job struct {
 	item  workload.Item
 	ready *exchange.Prepared
 	input *inputCount // nil: not counted
+	group string      // of prompts that begin alike
 
 	session *session // nil: none
 	freedAt int64    // when it gave its slot back
@@ -47,6 +48,9 @@ func (e *engine) prepareItem(row plan.Row, item workload.Item) (*job, error) {
 	}
 	ready.Abandon = e.cfg.Abandon.of(row.Seq)
 	j := &job{row: row, item: item, ready: ready, input: e.inputs.count(item)}
+	if e.cfg.Group != nil {
+		j.group = e.cfg.Group(item, row.Phase == tape.PhasePrepare)
+	}
 	j.item = workload.Item{Ref: item.Ref} // the body holds the rest
 	return j, nil
 }
@@ -127,6 +131,7 @@ func (e *engine) begin(j *job, s slot, due tape.Opt[int64], ready int64) *tape.R
 			req.Asked.Cached = tape.Some(n)
 		}
 	}
+	req.Asked.Group = j.group
 	e.issued.Add(1)
 	e.inFlight.Add(1)
 	e.told(j.row.Phase)

@@ -33,6 +33,11 @@ type InputCounter func(workload.Item) (n int64, ok bool)
 // expected to have; not ok when nobody knows. It must be cheap.
 type CacheExpected func(workload.Ref) (n int64, ok bool)
 
+// GroupOf names the prompts that begin as an item's, in the words of
+// tape.Asked.Group; "" where nobody knows. prepared: the item is one of Prepare's. It
+// is called when rows are staged.
+type GroupOf func(item workload.Item, prepared bool) string
+
 // Sampler writes lines of its own to the tape until ctx is done: client health,
 // server metrics. gauges and emit are safe for concurrent use.
 type Sampler func(ctx context.Context, gauges func() Gauges, emit func(line any))
@@ -65,6 +70,7 @@ type Config struct {
 	Inputs   InputCounter    // optional
 	Least    bool            // Inputs counts less than the whole prompt: never in place of the server's count
 	Cached   CacheExpected   // optional
+	Group    GroupOf         // optional
 	Samplers []Sampler       // optional
 	Publish  func(Snapshot)  // optional; called ten times a second
 	Tokens   func() int64    // optional: token events seen so far, for Snapshot

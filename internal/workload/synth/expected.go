@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 )
 
 // Expected is what the rows of a built set are to find in the prefix cache.
@@ -17,7 +18,9 @@ type Expected struct {
 	SHA256   string // of the manifest file, hex
 
 	cached []int32
+	groups []int32
 	sums   []uint64 // the first 8 bytes of each row's SHA-256
+	seeded []int32  // the groups of the preparation's rows
 }
 
 // Zero reports that no prompt was built to begin as another.
@@ -32,6 +35,23 @@ func (x *Expected) Of(row int64, sha256 string) (tokens int64, ok bool) {
 	return int64(x.cached[row]), true
 }
 
+// Group is the group of prompts that a row of the set (0-based) belongs to; not ok
+// as in Of, and for a row of none.
+func (x *Expected) Group(row int64, sha256 string) (group int64, ok bool) {
+	if _, ok := x.Of(row, sha256); !ok || x.groups[row] < 0 {
+		return 0, false
+	}
+	return int64(x.groups[row]), true
+}
+
+// Seeded is the group whose prefix a row of the set's preparation (0-based) holds.
+func (x *Expected) Seeded(row int64) (group int64, ok bool) {
+	if x.Prepare == nil || row < 0 || row >= int64(len(x.seeded)) {
+		return 0, false
+	}
+	return int64(x.seeded[row]), true
+}
+
 func head64(sum string) (n uint64) {
 	b, err := hex.DecodeString(sum)
 	if err != nil || len(b) < 8 {
@@ -43,7 +63,7 @@ func head64(sum string) (n uint64) {
 	return n
 }
 
-// ReadExpected reads a manifest one row at a time, and keeps 12 bytes of each. Its
+// ReadExpected reads a manifest one row at a time, and keeps 16 bytes of each. Its
 // errors name the file; of a file that is not there errors.Is says fs.ErrNotExist.
 func ReadExpected(path string) (*Expected, error) {
 	f, err := os.Open(path)
@@ -101,6 +121,7 @@ func (x *Expected) decode(d *json.Decoder) error {
 				return fmt.Errorf("row %d where %d comes next, with %d of its %d tokens expected in the cache", r.Row, len(x.cached), r.Expected, r.Templated)
 			}
 			x.cached = append(x.cached, int32(r.Expected))
+			x.groups = append(x.groups, int32(r.Group))
 			x.sums = append(x.sums, head64(r.SHA256))
 		}
 		if err := want(']'); err != nil {
@@ -110,6 +131,9 @@ func (x *Expected) decode(d *json.Decoder) error {
 	if err := want('}'); err != nil {
 		return err
 	}
+	x.seeded = slices.DeleteFunc(slices.Clone(x.groups), func(g int32) bool { return g < 0 })
+	slices.Sort(x.seeded)
+	x.seeded = slices.Compact(x.seeded)
 	b, err := json.Marshal(head)
 	if err != nil {
 		return err
