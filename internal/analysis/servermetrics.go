@@ -192,7 +192,7 @@ func (r *run) serverWindow(p *scrape.Source, iv window.Interval, w *Window) (Ser
 		return ServerWindow{}, false
 	}
 	c := p.Cover(spans, r.pace(p))
-	out := ServerWindow{Window: iv.Kind, Source: p.Name, Part: r.partOf(p), LengthS: float64(c.Length) / 1e9, CoveredS: float64(c.Covered) / 1e9,
+	out := ServerWindow{Window: iv.Kind, Source: p.Name, Part: r.partOf(p), LengthS: c.Length, CoveredS: float64(c.Covered) / 1e9,
 		Readings: int64(c.Readings), Gaps: int64(c.Gaps), Resets: int64(c.Resets), Rows: []ServerRow{}}
 	switch {
 	case c.Readings == 0:

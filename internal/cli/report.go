@@ -53,7 +53,7 @@ What is known only later (prices, devices, limits) is given by --set and --expec
 	}
 	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of results.json instead of a run")
 	cmd.Flags().StringSliceVar(&windows, "window", nil, window.Usage+"; several side by side; default: those of the spec")
-	cmd.Flags().StringVar(&format, "format", "console", "console, markdown, json, csv (statistics), requests (csv, one line a request); vllm, sglang: the result file of that tool's client; aisbench: its work folder below --out")
+	cmd.Flags().StringVar(&format, "format", "console", "console, markdown, json, html (a page that needs nothing else), csv (statistics), requests (csv, one line a request), server (csv, what metrics pages said); vllm, sglang: the result file of that tool's client; aisbench: its work folder below --out")
 	cmd.Flags().StringSliceVar(&as, "as", nil, "show the tape under other tools' definitions too: "+strings.Join(analysis.AsTools(), ", "))
 	cmd.Flags().BoolVar(&full, "full", false, "every table, interval and warning (console, markdown), as in report.txt; the lists of one value a request (vllm, sglang)")
 	out.register(cmd, "write to this file, which must not exist yet (aisbench: into this folder); default: print")
@@ -72,7 +72,7 @@ What is known only later (prices, devices, limits) is given by --set and --expec
 		_, exported := exports[format]
 		exported = exported || format == formatAISBench
 		if !ok && !exported {
-			return usageError(fmt.Sprintf("--format %s: unknown", format), "console, markdown, json, csv, requests, vllm, sglang or aisbench")
+			return usageError(fmt.Sprintf("--format %s: unknown", format), "console, markdown, json, html, csv, requests, server, vllm, sglang or aisbench")
 		}
 		if format == formatAISBench && out.path == "" {
 			return usageError("--format aisbench: a folder with many files, which cannot be printed", "--out DIR, AISBench's --work-dir: DIR/TIME/ is made in it")
@@ -94,7 +94,7 @@ What is known only later (prices, devices, limits) is given by --set and --expec
 		if err := analysis.CheckAs(as); err != nil {
 			return usageError("--as: " + err.Error())
 		}
-		if len(as) > 0 && (format == "csv" || format == "requests") {
+		if len(as) > 0 && (format == "csv" || format == "requests" || format == "server") {
 			return usageError("--as: "+format+" has no place for other tools' tables", "--format console or json")
 		}
 		if err := checkConditions(expect); err != nil {
@@ -142,6 +142,7 @@ var views = map[string]viewFunc{
 	"json":     func(w *bytes.Buffer, r *analysis.Results, _ report.Options) error { return report.JSON(w, r) },
 	"csv":      func(w *bytes.Buffer, r *analysis.Results, _ report.Options) error { return report.StatsCSV(w, r) },
 	"requests": func(w *bytes.Buffer, r *analysis.Results, _ report.Options) error { return report.RequestsCSV(w, r) },
+	"server":   func(w *bytes.Buffer, r *analysis.Results, _ report.Options) error { return report.ServerCSV(w, r) },
 }
 
 // emit makes a view, and prints it or writes it to a file.

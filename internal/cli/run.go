@@ -316,6 +316,7 @@ func writeReports(dir *runDir, res *analysis.Results) error {
 		dir.write("report.txt", func(f *os.File) error { return report.Console(f, res, report.Options{Width: 100, Full: true}) }),
 		dir.write("stats.csv", func(f *os.File) error { return report.StatsCSV(f, res) }),
 		dir.write("requests.csv", func(f *os.File) error { return report.RequestsCSV(f, res) }),
+		writeServer(dir, res),
 	)
 }
 

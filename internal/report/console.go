@@ -54,6 +54,7 @@ func (c *console) full() {
 	c.fold("Run, requests and load", func() { c.about(); c.counts(); c.load() })
 	c.windows()
 	c.cache()
+	c.metricsPages()
 	c.speculation()
 	c.fold("Differences, warnings, checks and definitions", func() { c.differences(); c.remarks(); c.glossary() })
 }

@@ -38,6 +38,7 @@ var kindHeads = []struct {
 	{"count", "Counts of the measured phase"},
 	{"verdict", "Verdict"},
 	{"check", "Checks: pass, miss or not_observed; with .value the number"},
+	{"server", "Rows of the server's metrics pages, per page and window"},
 	{"term", "Words of the report"},
 }
 

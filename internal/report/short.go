@@ -152,6 +152,7 @@ func (c *console) facts() {
 	c.remotes()
 	key("load", c.loadLine())
 	c.cacheInShort()
+	c.metricsInShort()
 }
 
 // loadLine is load in one run of words, without what was not observed.

@@ -83,6 +83,7 @@ type series struct {
 type Series struct {
 	Name     string
 	Type     string // as the page says; "untyped"
+	Counter  bool   // it counts as one
 	N        int64  // readings that gave it, or changed it
 	First    float64
 	Last     float64
@@ -152,16 +153,28 @@ type target struct {
 	scale  float64
 }
 
+// What is beyond these is a fault of whoever wrote it, and no arithmetic holds it: a
+// time of ten years, a value.
+const (
+	farthest = 10 * 366 * 24 * 3600 * 1_000_000_000
+	greatest = 1e200
+)
+
 // Add takes the next line.
 func (c *Collector) Add(s *tape.Scrape) {
 	k := key{s.Part.Or(0), s.Source}
 	src := c.of[k]
 	if src == nil {
-		src = &Source{Name: k.name, Part: k.part, Begin: s.T, End: s.T, series: map[string]*series{}, Causes: map[string]int64{}, tracks: make([]*track, len(names))}
+		src = &Source{Name: k.name, Part: k.part, Begin: min(max(s.T, -farthest), farthest), End: min(max(s.T, -farthest), farthest), series: map[string]*series{}, Causes: map[string]int64{}, tracks: make([]*track, len(names))}
 		if c.of == nil {
 			c.of = map[key]*Source{}
 		}
 		c.of[k] = src
+	}
+	if s.T > farthest || s.T < -farthest {
+		_, _ = c.readings.Take(s) // what follows may go on from it
+		src.broken("source " + src.Name + ": a reading ten years away")
+		return
 	}
 	src.Begin, src.End = min(src.Begin, s.T), max(src.End, s.T)
 	src.Missed += max(0, s.Missed)
@@ -339,10 +352,15 @@ func (t *track) target(i int, what piece, le string) (target, bool) {
 
 // put gives a series the value of reading i.
 func (s *Source) put(x *series, i int, v float64, reset *Reset) {
+	if !(math.Abs(v) <= greatest) {
+		s.NotFinite++
+		return
+	}
 	counter := grows(x.Type, x.Name)
 	for _, to := range x.targets {
 		counter = counter || to.growth != nil
 	}
+	x.Counter = counter
 	if counter && v < 0 {
 		s.Negative++
 		return
@@ -420,11 +438,13 @@ func (t *track) push(i int) {
 	}
 }
 
-// All are all series of the page, by name.
+// All are the series of the page that had a value, by name.
 func (s *Source) All() []Series {
 	out := make([]Series, 0, len(s.series))
 	for _, x := range s.series {
-		out = append(out, x.Series)
+		if x.N > 0 { // else no value counted
+			out = append(out, x.Series)
+		}
 	}
 	slices.SortFunc(out, func(a, b Series) int { return cmp.Compare(a.Name, b.Name) })
 	return out

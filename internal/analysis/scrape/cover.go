@@ -13,13 +13,15 @@ type Span struct{ From, To int64 }
 // reading at or after the begin of each to the last at or before its end. What lies
 // beside that is in no value.
 type Cover struct {
-	Length, Covered int64 // ns
-	Readings        int
-	Gaps            int
-	Resets          int
-	pieces          []stretch
-	src             *Source
-	longest         int64
+	Length   float64 // of the stretches, s
+	Covered  int64   // of them, ns
+	Readings int
+	Gaps     int
+	Resets   int
+
+	pieces  []stretch
+	src     *Source
+	longest int64
 }
 
 // stretch are the first and the last reading of a stretch.
@@ -83,7 +85,7 @@ func (s *Source) Gaps(pace, end int64) []Gap {
 func (s *Source) Cover(spans []Span, pace int64) Cover {
 	c := Cover{src: s, longest: pace}
 	for _, p := range spans {
-		c.Length += p.To - p.From
+		c.Length += (float64(p.To) - float64(p.From)) / 1e9
 		a := sort.Search(len(s.Times), func(i int) bool { return s.Times[i] >= p.From })
 		b := sort.Search(len(s.Times), func(i int) bool { return s.Times[i] > p.To }) - 1
 		if b < a {
