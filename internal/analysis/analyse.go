@@ -34,6 +34,8 @@ type Options struct {
 	// too small to confirm a steady state; 0: 128 requests, 60 s.
 	MinRequests int64
 	MinSeconds  float64
+	// Charts makes Results.Charts, for drawings.
+	Charts bool
 	// Expect are conditions beside those of the tape's spec.
 	Expect []string
 	// Power is the power series of the devices, nil: none.
@@ -177,6 +179,9 @@ func analyse(src Source, o Options) (*run, *Results, Options, error) {
 		}
 		intervals, cohorts = append(intervals, w), append(cohorts, w.Cohort)
 	}
+	if o.Charts {
+		r.charter = r.newCharter()
+	}
 	r.look(cohorts, cuts(intervals)) // once for all of them
 	judged := make([]Window, len(made))
 	r.extra = map[string]*Window{}
@@ -199,8 +204,11 @@ func analyse(src Source, o Options) (*run, *Results, Options, error) {
 		res.Notes = append(slices.Clip(res.Notes), res.Wave.Note)
 	}
 	res.Rows = r.rows(members)
-	r.pages = r.serverPages(intervals, judged)
-	res.Server = r.pages.of(kinds)
+	if o.Charts && r.later.err == nil {
+		if res.Charts, err = r.charts(r.charter, intervals[:len(kinds)]); err != nil {
+			return nil, nil, o, err
+		}
+	}
 	own := *res
 	own.Windows = judged
 	res.Verdict = r.verdict(&own, o)

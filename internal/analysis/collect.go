@@ -118,6 +118,7 @@ type fact struct {
 	content                uint64 // stands for the dataset row's bytes
 	connID                 int64
 	remote                 string // address that it went to
+	conn                   int64  // release to connection; metric.Absent: there was none
 	noPart                 bool   // of a part that the header does not name; taken for the first
 }
 
@@ -209,6 +210,10 @@ func (r *run) add(q *tape.Request, in interner) {
 		group: in.word(q.Asked.Group), backend: in.word(q.Tokens.CachedBackend), data: q.Ref.Data,
 	if f.expected < 0 || f.expected > tape.MaxTokens {
 		f.expected = metric.Absent
+	}
+	f.conn = metric.Absent
+	if q.TConn.OK && q.TReleased.OK && q.Conn != nil && !q.Conn.Reused {
+		f.conn = q.TConn.V - q.TReleased.V
 	}
 	if p := q.Part.Or(0); p != 0 && (p < 0 || p >= int64(len(r.parts()))) {
 		f.noPart, m.Part = true, 0

@@ -132,8 +132,15 @@ func (r *run) fill(pools []*pool) error {
 			part[i] = to
 		}
 	}
+	charts := r.charter
+	if charts != nil && charts.fed {
+		charts = nil
+	}
 	err := r.eachStream(func(i int, s *metric.Stream) {
 		q := &r.reqs[i]
+		if charts != nil {
+			charts.stream(i, s)
+		}
 		q.Mark(s, r.later.cuts)
 		if keep[i] {
 			q.Keep(s, &r.later.arena)
@@ -142,6 +149,9 @@ func (r *run) fill(pools []*pool) error {
 			h.AddAll(s.Gaps())
 		}
 	})
+	if charts != nil {
+		charts.fed = err == nil
+	}
 	for k, p := range pools {
 		for _, n := range in[k] {
 			p.gaps.Merge(parts[n])

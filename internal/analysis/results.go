@@ -33,6 +33,8 @@ type Results struct {
 	// Rows are the derived values per request, in plan order; never in
 	// results.json.
 	Rows Rows `json:"-"`
+	// Charts are those of Options.Charts; never in results.json.
+	Charts *Charts `json:"-"`
 }
 
 // About repeats the facts of the tape's header that a view shows beside the
@@ -273,6 +275,7 @@ type Row struct {
 	Turn                                       *int64 // within its session, from 0
 	DueS, ReadyS, ReleasedS, EndS              *float64
 	SlotWaitMS, PacerLagMS                     *float64
+	ConnectMS                                  *float64 // making a new connection; nil: one was reused
 	TTFTMS, TTFOMS, TPOTMS, E2EMS, StreamEndMS *float64
 	TTFTDueMS, E2EDueMS                        *float64
 	ITLMeanMS, ITLMaxMS                        *float64

@@ -57,7 +57,7 @@ func (r *run) rows(windows []member) Rows {
 		row := Row{
 			Seq: q.Seq, Phase: string(q.Phase), Outcome: string(f.outcome), Cause: f.cause, Message: f.message, Finish: f.finish,
 			DueS: scaled(q.Due, 1e9), ReadyS: scaled(q.Ready, 1e9), ReleasedS: scaled(q.Released, 1e9), EndS: scaled(q.End, 1e9),
-			SlotWaitMS: scaled(q.SlotWait, 1e6), PacerLagMS: scaled(q.PacerLag, 1e6),
+			SlotWaitMS: scaled(q.SlotWait, 1e6), PacerLagMS: scaled(q.PacerLag, 1e6), ConnectMS: scaled(f.conn, 1e6),
 			TTFTMS: milli(q.TTFT()), TTFOMS: milli(q.TTFO()), E2EMS: milli(q.E2E()), StreamEndMS: milli(q.StreamEnd()),
 			TTFTDueMS: milli(q.TTFTFromDue()), E2EDueMS: milli(q.E2EFromDue()),
 			Input: known(q.Input), Output: known(q.Output), Reasoning: known(q.ReasoningTokens), Asked: known(q.Asked), AskedInput: known(q.AskedInput), ExpectedCached: known(f.expected), Recount: known(q.Recount),

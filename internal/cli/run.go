@@ -139,7 +139,9 @@ func (a *app) run(ctx context.Context, j *job, o runOptions) (string, error) {
 	sum, runErr := a.drive(ctx, j, pre, clk, w, sig, o)
 
 	a.keepPower(j.spec.Energy.PowerFile, dir)
-	res, err := analyse(dir.file(name), analysis.Options{}, "")
+	began := clk.Now()
+	res, err := analyse(dir.file(name), analysis.Options{Charts: true}, "")
+	o.log.analysed(time.Duration(clk.Now()-began), err)
 	if err != nil {
 		return dir.path, &exitError{code: exitInternal, msg: fmt.Sprintf("%s cannot be read back: %v", dir.file(name), errors.Join(err, runErr))}
 	}
@@ -316,6 +318,7 @@ func writeReports(dir *runDir, res *analysis.Results) error {
 		dir.write("report.txt", func(f *os.File) error { return report.Console(f, res, report.Options{Width: 100, Full: true}) }),
 		dir.write("stats.csv", func(f *os.File) error { return report.StatsCSV(f, res) }),
 		dir.write("requests.csv", func(f *os.File) error { return report.RequestsCSV(f, res) }),
+		dir.write(pageName, func(f *os.File) error { return writePage(f, res, "") }),
 		writeServer(dir, res),
 	)
 }

@@ -182,3 +182,20 @@ func quo(x *big.Float, y float64) float64 {
 	v, _ := new(big.Float).SetPrec(512).Quo(x, big.NewFloat(y)).Float64()
 	return v
 }
+
+// Weighted is a value that was seen N times.
+type Weighted struct {
+	V float64
+	N int64
+}
+
+// Values are what was added, in rising order, each within the bins' error.
+func (h *Histogram) Values() []Weighted {
+	var out []Weighted
+	for i, n := range h.bins {
+		if n > 0 {
+			out = append(out, Weighted{min(max(middle(i), float64(h.min)), float64(h.max)), n})
+		}
+	}
+	return out
+}

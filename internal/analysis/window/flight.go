@@ -2,6 +2,7 @@ package window
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 
@@ -40,6 +41,17 @@ func NewFlight(reqs []metric.Request) *Flight {
 		return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.order, b.order))
 	})
 	return f
+}
+
+// Steps yields every change of the level and its time, in order.
+func (f *Flight) Steps() iter.Seq2[int64, int] {
+	return func(yield func(int64, int) bool) {
+		for _, s := range f.steps {
+			if !yield(s.t, int(s.d)) {
+				return
+			}
+		}
+	}
 }
 
 // Over is the time-weighted mean and standard deviation of the level in

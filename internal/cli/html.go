@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"tokentape/internal/analysis"
+	"tokentape/internal/report/html"
+)
+
+// formatHTML is the page; pageName is its file in the folder of a run.
+const (
+	formatHTML = "html"
+	pageName   = "report.html"
+)
+
+var langHelp = "language in which the page begins (html): " + strings.Join(html.Languages(), " or ") + "; its reader can change it"
+
+func checkLang(lang, format string) error {
+	switch {
+	case lang == "":
+		return nil
+	case format != formatHTML:
+		return usageError("--lang: of the page alone", "--format html, or leave --lang out")
+	case !slices.Contains(html.Languages(), lang):
+		return usageError(fmt.Sprintf("--lang %s: unknown", lang), strings.Join(html.Languages(), " or "))
+	}
+	return nil
+}
+
+// page prints the page, or writes it to a file, without ever holding all of it.
+func (a *app) page(res *analysis.Results, lang string, out outFile) error {
+	if out.path == "" {
+		if err := writePage(a.stdout, res, lang); err != nil {
+			return &exitError{code: exitInternal, msg: "writing the page: " + err.Error()}
+		}
+		return nil
+	}
+	err := out.writer()(out.path, func(f *os.File) error { return writePage(f, res, lang) })
+	if err != nil {
+		hint := "another place: --out FILE"
+		if !out.force && fileExists(out.path) {
+			hint += "; or --force, which writes over it"
+		}
+		return usageError(err.Error(), hint)
+	}
+	return nil
+}
+
+func writePage(w io.Writer, res *analysis.Results, lang string) error {
+	b := bufio.NewWriter(w)
+	if err := html.Write(b, res, html.Options{Lang: lang}); err != nil {
+		return err
+	}
+	return b.Flush()
+}

@@ -1,0 +1,101 @@
+package html
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+
+	"tokentape/internal/analysis"
+)
+
+//go:embed page.html page.css words.json js
+var files embed.FS
+
+// scripts are the page's code in the order in which it runs. What is in draw needs
+// no page: it draws on whatever has the methods of a canvas that it calls.
+var scripts = []string{"base.js", "data.js", "draw.js", "charts.js", "time.js", "dist.js", "waterfall.js", "rows.js", "page.js"}
+
+// langs are the languages of the page.
+var langs = [2]string{"en", "zh"}
+
+// Languages are those that Options.Lang can be.
+func Languages() []string { return langs[:] }
+
+// Options say how a page begins; its reader can change both.
+type Options struct {
+	Lang string // of Languages; "": English
+}
+
+// Write writes report.html: one file, whole in itself. It asks Results for Charts;
+// without them the page has tables alone. Errors: those of w, a language that is
+// none of Languages, Results that hold a NaN.
+func Write(w io.Writer, r *analysis.Results, o Options) error {
+	if o.Lang == "" {
+		o.Lang = langs[0]
+	}
+	if !slices.Contains(langs[:], o.Lang) {
+		return fmt.Errorf("language %q: one of %s", o.Lang, strings.Join(langs[:], ", "))
+	}
+	var data bytes.Buffer
+	if err := Document(&data, r, o.Lang); err != nil {
+		return err
+	}
+	script, err := code()
+	if err != nil {
+		return err
+	}
+	style, err := files.ReadFile("page.css")
+	if err != nil {
+		return err
+	}
+	t, err := template.New("page.html").Funcs(functions(o.Lang)).ParseFS(files, "page.html")
+	if err != nil {
+		return err
+	}
+	v := newView(r, o.Lang)
+	v.CSP = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data: blob:; style-src " + source(style) + "; script-src " + source(script)
+	v.Style = template.CSS(style) //nolint:gosec // our own file
+	if err := t.Execute(w, v); err != nil {
+		return err
+	}
+	// Base64 and our own script hold nothing that could end their element.
+	if _, err := io.WriteString(w, "<script type=\"application/octet-stream\" id=\"data\">"); err != nil {
+		return err
+	}
+	e := base64.NewEncoder(base64.StdEncoding, w)
+	if _, err := e.Write(data.Bytes()); err != nil {
+		return err
+	}
+	if err := e.Close(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "</script>\n<script>%s</script>\n</body>\n</html>\n", script)
+	return err
+}
+
+// code is the page's script.
+func code() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString("(() => {\n\"use strict\";\n")
+	for _, name := range scripts {
+		text, err := files.ReadFile("js/" + name)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(text)
+	}
+	b.WriteString("})();\n")
+	return b.Bytes(), nil
+}
+
+// source names a text by its hash, for a content security policy.
+func source(text []byte) string {
+	h := sha256.Sum256(text)
+	return "'sha256-" + base64.StdEncoding.EncodeToString(h[:]) + "'"
+}

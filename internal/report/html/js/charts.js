@@ -1,0 +1,74 @@
+// Charts on the page: a figure with title, legend, tools, canvas and the table behind.
+
+const charts = [];
+
+// addChart puts a figure into host. o: id, title (word or text), height, draw(c, w, h,
+// ink, cursor), legend [{color, text, dash, value()}], columns() for the table and the
+// CSV, label() for those who cannot see it, time (it shares the time axis).
+function addChart(host, o) {
+  const canvas = el("canvas", { tabIndex: 0, role: "img" });
+  const legend = el("div", { className: "legend" });
+  const body = el("div", { className: "behind" });
+  const table = el("details", { on: { toggle: () => { if (table.open) fillTable(body, o.columns()); } } }, el("summary", {}, word("table")), body);
+  const button = (key, f) => el("button", { type: "button", on: { click: f } }, word(key));
+  const title = () => (typeof o.title === "function" ? o.title() : say(o.title));
+  const caption = el("figcaption", {},
+    el("span", { className: "title" }, o.def ? definedWord(o.def, o.title) : word(o.title)), o.note ? el("small", {}, word(o.note)) : null, legend,
+    el("span", { className: "chart-tools" },
+      ...(o.tools || []),
+      button("csv", () => save(fileName(o.id + ".csv"), "text/csv", csv(o.columns()))),
+      button("svg", () => { const pen = new Pen(960, o.height); o.draw(pen, 960, o.height, palettes.light, null); save(fileName(o.id + ".svg"), "image/svg+xml", pen.svg(title(), palettes.light.paper)); }),
+      button("png", () => { const big = el("canvas", { width: 1920, height: o.height * 2 }), c = big.getContext("2d"); c.scale(2, 2); c.fillStyle = palettes.light.paper; c.fillRect(0, 0, 960, o.height); o.draw(c, 960, o.height, palettes.light, null); big.toBlob((b) => save(fileName(o.id + ".png"), "image/png", b)); })));
+  const figure = el("figure", { id: "chart-" + o.id, className: o.className || "" }, caption, canvas, table);
+  canvas.style.height = o.height + "px";
+  host.append(figure);
+  const c = canvas.getContext("2d");
+  const chart = {
+    o, canvas, figure, frame: null,
+    draw() {
+      const w = canvas.clientWidth, h = canvas.clientHeight, r = devicePixelRatio || 1;
+      if (!w) return;
+      if (canvas.width !== Math.round(w * r) || canvas.height !== Math.round(h * r)) { canvas.width = Math.round(w * r); canvas.height = Math.round(h * r); }
+      c.setTransform(r, 0, 0, r, 0, 0);
+      c.clearRect(0, 0, w, h);
+      chart.frame = o.draw(c, w, h, inks(), o.time ? time.cursor : null);
+      chart.legend();
+    },
+    legend() {
+      const list = o.legend ? o.legend() : [];
+      if (legend.childElementCount !== list.length) {
+        legend.replaceChildren(...list.map((l) => el("span", { className: "key" }, el("i"), el("span"), el("b"))));
+      }
+      list.forEach((l, i) => {
+        const [mark, text, val] = legend.children[i].children;
+        mark.style.background = l.dash ? `repeating-linear-gradient(90deg, ${inks()[l.color]} 0 4px, transparent 4px 7px)` : inks()[l.color];
+        if (text.textContent !== l.text) text.textContent = l.text;
+        const v = l.value ? l.value() : "";
+        if (val.textContent !== v) val.textContent = v;
+      });
+    },
+    relabel() { canvas.setAttribute("aria-label", o.label ? o.label() : title()); if (table.open) fillTable(body, o.columns()); chart.draw(); },
+  };
+  chart.later = soon(chart.draw);
+  new ResizeObserver(chart.later).observe(canvas);
+  charts.push(chart);
+  chart.relabel();
+  return chart;
+}
+
+const redrawAll = () => charts.forEach((c) => c.later());
+
+// fillTable shows columns as a table, the first 500 rows of them.
+const mostTableRows = 500;
+function fillTable(host, columns) {
+  const n = columns.length ? columns[0].values.length : 0, shown = Math.min(n, mostTableRows);
+  const body = el("tbody");
+  for (let i = 0; i < shown; i++) body.append(el("tr", {}, columns.map((c, k) => el(k ? "td" : "th", { className: "r", scope: k ? null : "row" }, typeof c.values[i] === "string" ? c.values[i] : num(c.values[i])))));
+  host.replaceChildren(el("div", { className: "scroll low", tabIndex: 0 }, el("table", { className: "plain" }, el("thead", {}, el("tr", {}, columns.map((c) => el("th", { className: "r", scope: "col" }, c.name)))), body)),
+    n > shown ? el("p", { className: "more" }, say("table.more", num(n - shown))) : "");
+}
+
+// definedWord is a word with its definition on hover and focus.
+function definedWord(name, key) {
+  return el("button", { type: "button", className: "def", data: { def: name } }, word(key));
+}

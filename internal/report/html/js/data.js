@@ -1,0 +1,63 @@
+// The data document: see the comments of Document and Column in document.go and
+// columns.go.
+
+// readDocument takes a document apart. columns are Float64Arrays, NaN where a value is
+// absent.
+function readDocument(bytes) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (new TextDecoder().decode(bytes.subarray(0, 4)) !== "TTPG") throw new Error("not a document of tokentape");
+  const n = view.getUint32(4, true);
+  const doc = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + n)));
+  let at = 8 + n;
+  doc.col = {};
+  doc.listed = {};
+  for (const c of doc.columns) {
+    const out = new Float64Array(c.rows), base = c.base ? doc.col[c.base].stored : null;
+    let k = 1;
+    for (let p = 0; p < c.planes; p++, k *= 256) {
+      const plane = bytes.subarray(at, at + c.rows);
+      at += c.rows;
+      if (p === 0) for (let i = 0; i < c.rows; i++) out[i] = plane[i];
+      else for (let i = 0; i < c.rows; i++) out[i] += plane[i] * k;
+    }
+    let last = 0;
+    for (let i = 0; i < c.rows; i++) {
+      if (out[i] === 0) { out[i] = NaN; continue; }
+      const u = out[i] - 1;
+      let v = u % 2 ? -(u + 1) / 2 : u / 2;
+      if (c.delta) v = last += v;
+      else if (base && base[i] === base[i]) v += base[i];
+      out[i] = v;
+    }
+    const needed = doc.columns.some((o) => o.base === c.name);
+    const col = (doc.col[c.name] = { stored: needed ? out.slice() : null, per: c.per });
+    if (c.per !== 1) for (let i = 0; i < c.rows; i++) out[i] /= c.per;
+    doc.listed[c.name] = out;
+    if (c.words) col.words = c.words;
+  }
+  return doc;
+}
+
+// column is a column of the rows, null where the run has none.
+const column = (name) => state.doc.listed[name] || null;
+// value is what row i has in a column: a number, a word, or null.
+function value(name, i) {
+  const c = state.doc.listed[name];
+  if (!c || c[i] !== c[i]) return null;
+  const w = state.doc.col[name].words;
+  return w ? w[c[i]] : c[i];
+}
+
+async function loadDocument() {
+  const text = find("#data").textContent;
+  let packed;
+  if (Uint8Array.fromBase64) packed = Uint8Array.fromBase64(text);
+  else {
+    const raw = atob(text);
+    packed = new Uint8Array(raw.length);
+    for (let i = 0; i < raw.length; i++) packed[i] = raw.charCodeAt(i);
+  }
+  find("#data").remove(); // it has been read, and would be kept twice
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return readDocument(new Uint8Array(await new Response(stream).arrayBuffer()));
+}

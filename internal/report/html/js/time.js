@@ -1,0 +1,195 @@
+// Charts over time. They, the client's track and the waterfall share one view and one
+// cursor.
+
+const time = { view: [0, 1], all: [0, 1], cursor: null, listeners: [] };
+
+const windowsOf = (kind) => {
+  const w = state.doc.results.windows.find((x) => x.kind === kind);
+  if (!w || w.from_s === null) return [];
+  return w.spans ? w.spans.map((s) => [s.from_s, s.to_s]) : [[w.from_s, w.to_s]];
+};
+
+function setView(a, b) {
+  const [lo, hi] = time.all, least = (hi - lo) / 1e6 || 1e-6;
+  const span = Math.min(Math.max(b - a, least), hi - lo);
+  a = Math.min(Math.max(a, lo), hi - span);
+  time.view = [a, a + span];
+  time.changed();
+}
+function setCursor(t) { time.cursor = t; time.changed(); }
+function zoomBy(k, at) {
+  const [a, b] = time.view;
+  at = at ?? (time.cursor !== null && time.cursor >= a && time.cursor <= b ? time.cursor : (a + b) / 2);
+  setView(at - (at - a) * k, at + (b - at) * k);
+}
+const panBy = (share) => setView(time.view[0] + (time.view[1] - time.view[0]) * share, time.view[1] + (time.view[1] - time.view[0]) * share);
+
+time.changed = soon(() => {
+  for (const c of charts) if (c.o.time) c.draw();
+  for (const f of time.listeners) f();
+  const out = find("#cursor");
+  if (out) out.textContent = time.cursor === null ? `${num(time.view[0])} – ${num(time.view[1])} s` : `${num(time.cursor)} s`;
+});
+
+// atCursor is the value of a series at the cursor.
+function atCursor(s) {
+  if (time.cursor === null || !s) return "";
+  if (s.points) {
+    let best = -1;
+    for (let i = 0; i < s.points.t.length; i++) if (s.points.t[i] >= time.cursor) { best = i; break; }
+    return best < 0 ? "" : num(s.points.v[best]);
+  }
+  const i = Math.ceil((time.cursor - s.grid.from) / s.grid.step) - 1;
+  return i >= 0 && i < s.values.length ? num(s.values[i]) : "";
+}
+
+// steer lets a canvas zoom by dragging, pan with shift or with a grabbing hand, and
+// obey keys. o.pan: dragging pans.
+function steer(canvas, frameOf, o = {}) {
+  const at = (e) => { const f = frameOf(); return f ? f.x.back(e.offsetX) : 0; };
+  let from = null, moved = false, shade = null;
+  const inView = (t) => Math.min(Math.max(t, time.view[0]), time.view[1]);
+  canvas.addEventListener("pointermove", (e) => {
+    const f = frameOf();
+    if (!f) return;
+    if (from) {
+      const dx = e.offsetX - from.x;
+      if (Math.abs(dx) > 3 || Math.abs(e.offsetY - from.y) > 3) moved = true;
+      if (from.pan) { setView(from.view[0] - dx * (from.view[1] - from.view[0]) / f.box.w, from.view[1] - dx * (from.view[1] - from.view[0]) / f.box.w); o.dragged?.(e, from); return; }
+      if (moved) {
+        shade ??= canvas.parentNode.appendChild(el("div", { className: "shade" }));
+        const a = Math.max(f.box.x, Math.min(from.x, e.offsetX)), b = Math.min(f.box.x + f.box.w, Math.max(from.x, e.offsetX));
+        Object.assign(shade.style, { left: canvas.offsetLeft + a + "px", width: Math.max(0, b - a) + "px", top: canvas.offsetTop + f.box.y + "px", height: f.box.h + "px" });
+      }
+    }
+    setCursor(inView(at(e)));
+    o.moved?.(e);
+  });
+  canvas.addEventListener("pointerdown", (e) => {
+    if (e.button) return;
+    canvas.setPointerCapture(e.pointerId);
+    from = { x: e.offsetX, y: e.offsetY, t: inView(at(e)), view: [...time.view], pan: o.pan || e.shiftKey, y0: o.y0?.() };
+    moved = false;
+  });
+  const end = (e) => {
+    if (!from) return;
+    const was = from;
+    from = null;
+    shade?.remove();
+    shade = null;
+    if (!moved) { o.clicked?.(e); return; }
+    const t = inView(at(e));
+    if (!was.pan && Math.abs(e.offsetX - was.x) > 4) setView(Math.min(was.t, t), Math.max(was.t, t));
+  };
+  canvas.addEventListener("pointerup", end);
+  canvas.addEventListener("pointercancel", () => { from = null; shade?.remove(); shade = null; });
+  canvas.addEventListener("pointerleave", () => { if (!from) setCursor(null); });
+  canvas.addEventListener("dblclick", () => setView(...time.all));
+  canvas.addEventListener("wheel", (e) => {
+    if (!e.ctrlKey && !e.metaKey) {
+      if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) { e.preventDefault(); panBy(e.deltaX / canvas.clientWidth); }
+      return;
+    }
+    e.preventDefault();
+    zoomBy(Math.exp(e.deltaY / 300), inView(at(e)));
+  }, { passive: false });
+  canvas.addEventListener("keydown", (e) => {
+    const step = (time.view[1] - time.view[0]) / 100, t = time.cursor ?? time.view[0];
+    const does = {
+      ArrowLeft: () => (e.shiftKey ? panBy(-0.1) : setCursor(inView(t - step))), ArrowRight: () => (e.shiftKey ? panBy(0.1) : setCursor(inView(t + step))),
+      "+": () => zoomBy(0.5), "=": () => zoomBy(0.5), "-": () => zoomBy(2), 0: () => setView(...time.all), Home: () => setCursor(time.view[0]), End: () => setCursor(time.view[1]), Escape: () => setCursor(null),
+      ...o.keys,
+    }[e.key];
+    if (does && !e.ctrlKey && !e.metaKey && !e.altKey) { e.preventDefault(); does(e); }
+  });
+}
+
+// timeChart is a chart of the view. series: [{name, color, values|points, grid, kind,
+// dash}], each with a column in the table.
+function timeChart(host, o) {
+  const shown = o.series.filter((s) => s.values || s.points);
+  if (!shown.length) return null;
+  const log = { on: false };
+  const toggle = o.canLog ? [el("label", {}, el("input", { type: "checkbox", on: { change: (e) => { log.on = e.target.checked; chart.draw(); } } }), " ", word("log"))] : [];
+  const chart = addChart(host, {
+    id: o.id, title: o.title, note: o.note, def: o.def, height: o.height || 150, time: true, tools: toggle,
+    draw: (c, w, h, ink, cursor) => drawTime(c, w, h, { series: shown, view: time.view, spans: windowsOf(state.kind), log: log.on, cursor, lines: o.lines }, ink),
+    legend: () => shown.filter((s) => s.name).map((s) => ({ color: s.color, dash: s.dash, text: say(s.name), value: () => atCursor(s) })),
+    columns: () => {
+      if (o.columns) return o.columns();
+      const first = shown.find((s) => s.grid), list = shown.filter((s) => s.name);
+      const t = first ? Array.from({ length: first.grid.n }, (_, i) => +(first.grid.from + i * first.grid.step).toPrecision(12)) : shown[0].points.t;
+      return [{ name: first ? "from_s" : "t_s", values: [...t] }, ...list.map((s) => ({ name: s.column || s.name, values: [...(s.values || s.points.v)] }))];
+    },
+    label: () => say("chart.label", say(o.title), shown.filter((s) => s.name).map((s) => `${say(s.name)}: ${say("peak")} ${num(greatest(s.values || s.points.v))}`).join("; ")),
+  });
+  steer(chart.canvas, () => chart.frame);
+  return chart;
+}
+
+function greatest(vs) {
+  let m = null;
+  for (const v of vs) if (v !== null && v === v && (m === null || v > m)) m = v;
+  return m;
+}
+
+function makeTime() {
+  const d = state.doc, host = find("#time-charts");
+  if (!d.time || !host) return;
+  const t = d.time, g = { from: t.From, step: t.Step, n: t.N }, s = t.series;
+  time.all = [g.from, g.from + g.step * g.n];
+  time.view = [...time.all];
+  const ruler = addChart(host, {
+    id: "windows", title: "windows", height: Math.max(1, d.windows.length) * 16 + 2, time: true, className: "ruler",
+    draw: (c, w, h, ink) => (drawRuler(c, w, h, { view: time.view, windows: d.windows.map((kind) => ({ kind, chosen: kind === state.kind, spans: windowsOf(kind) })) }, ink), null),
+    columns: () => [{ name: "window", values: d.windows }, { name: "from_s", values: d.windows.map((k) => windowsOf(k)[0]?.[0] ?? null) }, { name: "to_s", values: d.windows.map((k) => windowsOf(k).at(-1)?.[1] ?? null) }],
+    label: () => say("windows"),
+  });
+  ruler.canvas.tabIndex = -1;
+  ruler.canvas.addEventListener("click", (e) => {
+    const kind = d.windows[Math.floor(e.offsetY / (ruler.canvas.clientHeight / d.windows.length))];
+    if (kind && windowsOf(kind).length) choose(kind);
+  });
+  const of = (name, series, color, more = {}) => ({ name, color, values: series, grid: g, kind: "step", ...more });
+  const cap = d.results.load.concurrency;
+  timeChart(host, { id: "in-flight", title: "in_flight", note: "in_flight.note", series: [of("in_flight", s.in_flight, "blue", { kind: "area" }), of("peak", s.in_flight_peak, "sky", { width: 1 }), of("waiting", s.waiting, "orange")], lines: cap ? [{ v: cap, text: "C = " + num(cap) }] : [] });
+  timeChart(host, { id: "rates", title: "rates", note: "rates.note", series: [of("offered", s.offered, "grey", { dash: [4, 3] }), of("sent", s.sent, "blue"), of("ended", s.ended, "green"), of("failed", s.failed, "red"), of("abandoned", s.abandoned, "purple")] });
+  timeChart(host, { id: "output-tokens", title: "output_rate", def: "system.output_tokens_per_s", series: [of("output_rate", s.output_tokens, "green", { kind: "area" })] });
+  timeChart(host, { id: "input-tokens", title: "input_rate", def: "input_tokens_per_s", height: 110, series: [of("input_rate", s.input_tokens, "purple", { kind: "area" })] });
+  for (const l of d.latency) {
+    const lg = { from: l.From, step: l.Step, n: l.N }, line = (name, v, color, more) => ({ name, values: v, grid: lg, color, kind: "line", ...more });
+    timeChart(host, {
+      id: l.metric.replace("_ms", "-time"), title: l.metric + ".time", def: l.metric, note: "by_release", canLog: true,
+      series: [cloudOf(l.metric), line("p99", l.P99, "red"), line("p90", l.P90, "orange", { dash: [5, 3] }), line("p50", l.P50, "blue", { width: 2 })],
+      columns: () => [{ name: "from_s", values: l.P50.map((_, i) => +(lg.from + i * lg.step).toPrecision(12)) }, { name: "n", values: l.count }, { name: "p50_ms", values: l.P50 }, { name: "p90_ms", values: l.P90 }, { name: "p99_ms", values: l.P99 }],
+    });
+  }
+  for (const b of findAll("[data-zoom]")) b.addEventListener("click", () => {
+    const k = b.dataset.zoom, spans = windowsOf(state.kind);
+    if (k === "in") zoomBy(0.5);
+    else if (k === "out") zoomBy(2);
+    else if (k === "all") setView(...time.all);
+    else if (spans.length) { const pad = (spans.at(-1)[1] - spans[0][0]) * 0.02; setView(spans[0][0] - pad, spans.at(-1)[1] + pad); }
+  });
+}
+
+// cloudOf are the measured ok requests as dots: by release, one value each.
+function cloudOf(metric) {
+  const vs = column(metric), at = column("released");
+  if (!vs || !at) return {};
+  const keep = [];
+  for (let i = 0; i < vs.length; i++) if (vs[i] === vs[i] && value("outcome", i) === "ok" && value("phase", i) === "measure") keep.push(i);
+  return { name: null, color: "grey", kind: "dots", points: { t: Float64Array.from(keep, (i) => at[i]), v: Float64Array.from(keep, (i) => vs[i]) }, alpha: keep.length > 1000 ? 0.25 : 0.45 };
+}
+
+function makeClient() {
+  const host = find("#client-charts"), c = state.doc.client;
+  if (!host) return;
+  if (!c) { host.append(el("p", { className: "absent" }, word("not_observed"))); return; }
+  if (!state.doc.time) { const t = c.t; time.all = [Math.min(0, t[0]), t.at(-1) || 1]; time.view = [...time.all]; }
+  const line = (name, color, more) => ({ name, color, kind: "line", points: c[name] && c[name].some((v) => v !== null) ? { t: c.t, v: c[name] } : null, ...more });
+  const few = (id, ...series) => timeChart(host, { id, title: id, height: 96, series });
+  few("client.cpu", line("cpu", "blue"), line("host_cpu", "grey", { dash: [4, 3] }));
+  few("client.lag", line("pacer_lag_p99_ms", "orange"), line("sched_p99_ms", "purple"), line("gc_pause_ms", "grey"));
+  few("client.memory", line("rss_mb", "green"), line("queue", "red"));
+}

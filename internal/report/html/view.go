@@ -1,0 +1,389 @@
+package html
+
+import (
+	"fmt"
+	"html/template"
+	"maps"
+	"slices"
+	"strings"
+
+	"tokentape/internal/analysis"
+	"tokentape/internal/report"
+)
+
+// view is what page.html shows.
+type view struct {
+	Lang, CSP  string
+	Style      template.CSS
+	R          *analysis.Results
+	Title      string
+	Started    string
+	Missed     []analysis.Check
+	Passed     []analysis.Check
+	Unjudged   []analysis.Check
+	Chosen     string // kind of the window that is shown first
+	Windows    []windowView
+	Side       []sideRow
+	Exist      []string
+	Counts     []countView
+	Load       []fact
+	About      []fact
+	Charts     bool
+	Timed      bool
+	Cache      bool
+	Speculated bool
+}
+
+type fact struct{ Key, Text string }
+
+type countView struct {
+	Key   string
+	N     string
+	Class string
+	Share float64 // of the planned ones, for the bar
+}
+
+type windowView struct {
+	*analysis.Window
+	Exists   bool
+	Span     string
+	Held     string
+	Cards    []card
+	Metrics  []metricRow
+	System   []systemRow
+	Warnings []string
+}
+
+// card is one key number.
+type card struct {
+	Name, Title, Unit string
+	Value, Interval   string
+	Stat              string // of Value: p50
+	More              []pair
+	Goto              string
+}
+
+type pair struct{ Stat, Text, Goto string }
+
+type metricRow struct {
+	Name, Title, Source, NEff string
+	N                         string
+	Cells                     []sideCell
+	Warnings                  []string
+}
+
+type systemRow struct{ Name, Title, Text, Interval string }
+
+// sideRow is one row of the windows side by side.
+type sideRow struct {
+	Name, Title, Stat string
+	First             bool // of its metric
+	Group             string
+	Cells             []sideCell
+}
+
+type sideCell struct{ Text, Interval, Goto string }
+
+func newView(r *analysis.Results, lang string) *view {
+	v := &view{Lang: lang, R: r, Title: r.Name, Charts: r.Charts != nil}
+	if v.Title == "" {
+		v.Title = r.Run
+	}
+	v.Timed = v.Charts && r.Charts.Time != nil
+	v.Started, _, _ = strings.Cut(r.About.Started, ".")
+	v.Started = strings.TrimSuffix(strings.Replace(v.Started, "T", " ", 1), "Z")
+	v.Missed = report.Missed(r.Verdict)
+	for _, k := range r.Verdict.Checks {
+		switch k.Result {
+		case analysis.ResultPass:
+			v.Passed = append(v.Passed, k)
+		case analysis.ResultNone:
+			v.Unjudged = append(v.Unjudged, k)
+		}
+	}
+	for i := range r.Windows {
+		w := &r.Windows[i]
+		v.Windows = append(v.Windows, newWindow(r, w))
+		if w.From != nil {
+			v.Exist = append(v.Exist, w.Kind)
+			if v.Chosen == "" || w.Kind == "steady" { // the window that is meant to be quoted
+				v.Chosen = w.Kind
+			}
+		}
+		v.Cache = v.Cache || w.Facts.CachedRatio != nil
+		v.Speculated = v.Speculated || w.Facts.AcceptLength != nil || w.Facts.AcceptRate != nil
+	}
+	if v.Chosen == "" && len(r.Windows) > 0 {
+		v.Chosen = r.Windows[0].Kind
+	}
+	v.side(r)
+	v.counts(r.Counts)
+	v.load(r.Load)
+	v.about(r)
+	return v
+}
+
+// statistics are those that tables show.
+var statistics = []struct {
+	Name string
+	of   func(*analysis.Summary) *float64
+}{
+	{"mean", func(s *analysis.Summary) *float64 { return s.Mean }},
+	{"p50", func(s *analysis.Summary) *float64 { return s.P50 }},
+	{"p90", func(s *analysis.Summary) *float64 { return s.P90 }},
+	{"p95", func(s *analysis.Summary) *float64 { return s.P95 }},
+	{"p99", func(s *analysis.Summary) *float64 { return s.P99 }},
+	{"max", func(s *analysis.Summary) *float64 { return s.Max }},
+}
+
+// rowsOf are the metrics whose values stand in the rows of the page, so that a number
+// leads to them.
+var rowsOf = map[string]bool{
+	"ttft_ms": true, "ttft_from_due_ms": true, "tpot_ms": true, "itl_ms": true, "e2e_ms": true, "e2e_from_due_ms": true, "stream_end_ms": true,
+	"input_tokens": true, "output_tokens": true, "cached_tokens": true, "slot_wait_ms": true, "pacer_lag_ms": true,
+}
+
+// link is where a number leads; means lie near no row.
+func link(window, metric, stat string, v *float64) string {
+	if v == nil || !rowsOf[metric] || stat == "mean" {
+		return ""
+	}
+	return fmt.Sprintf("%s|%s|%s|%v", window, metric, stat, *v)
+}
+
+func newWindow(r *analysis.Results, w *analysis.Window) windowView {
+	v := windowView{Window: w, Exists: w.From != nil, Held: report.Whole(w.Requests), Warnings: w.Warnings}
+	if !v.Exists {
+		return v
+	}
+	v.Span = report.Moment(w.From) + "–" + report.Moment(w.To) + " s"
+	for _, name := range []string{"ttft_ms", "tpot_ms", "itl_ms", "e2e_ms"} {
+		s := w.Metrics[name]
+		if s == nil {
+			continue
+		}
+		c := card{Name: name, Title: report.Label(name, ""), Unit: s.Unit, Stat: "p50", Value: report.Cell(s.P50), Interval: report.Interval(s.CI["p50"]), Goto: link(w.Kind, name, "p50", s.P50)}
+		for _, st := range statistics {
+			if st.Name != "p50" && st.Name != "p95" && st.Name != "max" {
+				p := st.of(s)
+				c.More = append(c.More, pair{st.Name, report.Cell(p), link(w.Kind, name, st.Name, p)})
+			}
+		}
+		v.Cards = append(v.Cards, c)
+	}
+	sys := w.System
+	rate := func(name, unit string, value *float64, more ...pair) {
+		v.Cards = append(v.Cards, card{Name: name, Title: report.Label(name, ""), Unit: unit, Value: report.Cell(value), Interval: report.Interval(sys.CI[name]), More: more})
+	}
+	rate("system.output_tokens_per_s", "tok/s", sys.OutputTokensPerS, pair{"input", report.Cell(sys.InputTokensPerS), ""}, pair{"total", report.Cell(sys.TotalTokensPerS), ""})
+	rate("requests_per_s", "/s", sys.RequestsPerS, pair{"n", v.Held, ""}, pair{"duration", report.Cell(sys.DurationS) + " s", ""})
+	rate("concurrency_mean", "", sys.ConcurrencyMean, pair{"peak", report.Whole(sys.ConcurrencyPeak), ""}, pair{"cap", limit(r.Load.Concurrency), ""})
+	if f := w.Facts; f.CachedRatio != nil {
+		v.Cards = append(v.Cards, card{Name: "cached_ratio", Unit: "%", Value: percent(f.CachedRatio), More: []pair{{"n", report.Whole(f.CachedN), ""}, {"inferred", report.Whole(f.CachedInferN), ""}}})
+	}
+	if f := w.Facts; f.GoodShare != nil {
+		v.Cards = append(v.Cards, card{Name: "slo_good_share", Unit: "%", Value: percent(f.GoodShare), More: []pair{{"requests_per_s", report.Cell(f.GoodPerS), ""}}})
+	}
+	for _, name := range report.MetricNames(w) {
+		s := w.Metrics[name]
+		row := metricRow{Name: name, Title: report.Label(name, s.Unit), N: report.Number(float64(s.N)), Source: s.Source, Warnings: s.Warnings}
+		if s.NEff != nil {
+			row.NEff = report.Number(float64(int64(*s.NEff)))
+		}
+		for _, st := range statistics {
+			p := st.of(s)
+			row.Cells = append(row.Cells, sideCell{report.Cell(p), report.Interval(s.CI[st.Name]), link(w.Kind, name, st.Name, p)})
+		}
+		v.Metrics = append(v.Metrics, row)
+	}
+	return v
+}
+
+func limit(n int64) string {
+	if n == 0 {
+		return "–"
+	}
+	return report.Whole(&n)
+}
+
+func percent(share *float64) string {
+	if share == nil {
+		return "–"
+	}
+	return report.Number(*share * 100)
+}
+
+// side puts the windows that exist side by side.
+func (v *view) side(r *analysis.Results) {
+	var ws []*analysis.Window
+	for i := range r.Windows {
+		if r.Windows[i].From != nil {
+			ws = append(ws, &r.Windows[i])
+		}
+	}
+	if len(ws) == 0 {
+		return
+	}
+	for _, name := range []string{"ttft_ms", "ttft_from_due_ms", "tpot_ms", "itl_ms", "e2e_ms"} {
+		first := true
+		for _, st := range statistics {
+			if st.Name == "p95" || st.Name == "max" {
+				continue
+			}
+			row := sideRow{Name: name, Title: report.Label(name, ""), Stat: st.Name, Group: "latency"}
+			some := false
+			for _, w := range ws {
+				s := w.Metrics[name]
+				if s == nil {
+					row.Cells = append(row.Cells, sideCell{Text: "–"})
+					continue
+				}
+				p := st.of(s)
+				some = some || p != nil
+				row.Cells = append(row.Cells, sideCell{report.Cell(p), report.Interval(s.CI[st.Name]), link(w.Kind, name, st.Name, p)})
+			}
+			if some {
+				row.First, first = first, false
+				v.Side = append(v.Side, row)
+			}
+		}
+	}
+	first := true
+	add := func(name string, of func(w *analysis.Window) (text, interval string)) {
+		row := sideRow{Name: name, Title: report.Label(strings.TrimPrefix(name, "system."), ""), Group: "service", First: first}
+		some := false
+		for _, w := range ws {
+			text, interval := of(w)
+			some = some || text != "–" && text != ""
+			row.Cells = append(row.Cells, sideCell{Text: text, Interval: interval})
+		}
+		if some {
+			v.Side = append(v.Side, row)
+			first = false
+		}
+	}
+	value := func(name string, of func(w *analysis.Window) *float64) {
+		add(name, func(w *analysis.Window) (string, string) {
+			return report.Cell(of(w)), report.Interval(w.System.CI[strings.TrimPrefix(name, "system.")])
+		})
+	}
+	value("requests_per_s", func(w *analysis.Window) *float64 { return w.System.RequestsPerS })
+	value("system.output_tokens_per_s", func(w *analysis.Window) *float64 { return w.System.OutputTokensPerS })
+	value("input_tokens_per_s", func(w *analysis.Window) *float64 { return w.System.InputTokensPerS })
+	value("total_tokens_per_s", func(w *analysis.Window) *float64 { return w.System.TotalTokensPerS })
+	for _, name := range report.Economy(r.Windows) {
+		value(name, func(w *analysis.Window) *float64 { return report.EconomyValue(w, name) })
+	}
+	value("concurrency_mean", func(w *analysis.Window) *float64 { return w.System.ConcurrencyMean })
+	add("concurrency_peak", func(w *analysis.Window) (string, string) { return report.Whole(w.System.ConcurrencyPeak), "" })
+	value("duration_s", func(w *analysis.Window) *float64 { return w.System.DurationS })
+	add("cached_ratio", func(w *analysis.Window) (string, string) { return share(w.Facts.CachedRatio) })
+	add("accept_length", func(w *analysis.Window) (string, string) { return report.Cell(w.Facts.AcceptLength), "" })
+	add("accept_rate", func(w *analysis.Window) (string, string) { return share(w.Facts.AcceptRate) })
+	add("slo_good_share", func(w *analysis.Window) (string, string) { return share(w.Facts.GoodShare) })
+}
+
+func share(p *float64) (text, interval string) {
+	if p == nil {
+		return "–", ""
+	}
+	return report.Measure(p, "share"), ""
+}
+
+func (v *view) counts(n analysis.Counts) {
+	add := func(key string, c int64, class string) {
+		if c > 0 || key == "planned" || key == "ok" {
+			s := 0.0
+			if n.Planned > 0 {
+				s = min(100, float64(c)*100/float64(n.Planned))
+			}
+			v.Counts = append(v.Counts, countView{key, report.Number(float64(c)), class, s})
+		}
+	}
+	add("planned", n.Planned, "")
+	add("ok", n.OK, "good")
+	add("failed", n.Failed, "bad")
+	add("cancelled", n.Cancelled, "warn")
+	add("abandoned", n.Abandoned, "warn")
+	add("not_issued", n.NotIssued, "mute")
+	add("unrecorded", n.Unrecorded, "mute")
+}
+
+func (v *view) load(l analysis.Load) {
+	put := func(key, text string) {
+		if text != "" {
+			v.Load = append(v.Load, fact{key, text})
+		}
+	}
+	put("loop", l.Loop)
+	put("N", report.Number(float64(l.Requests)))
+	put("C", limit(l.Concurrency))
+	if l.RateAsked != nil {
+		put("r", report.Measure(l.RateAsked, "/s"))
+	}
+	if l.RatePlanned != nil {
+		put("rate_planned", report.Measure(l.RatePlanned, "/s"))
+	}
+	put("rate_achieved", report.Measure(l.RateAchieved, "/s"))
+	if l.SlotWaitShare != nil {
+		text := report.Measure(l.SlotWaitShare, "share")
+		if l.SlotWaitMeanMS != nil {
+			text += fmt.Sprintf(" (∅ %s, max %s)", report.Measure(l.SlotWaitMeanMS, "ms"), report.Measure(l.SlotWaitMaxMS, "ms"))
+		}
+		put("slot_wait", text)
+	}
+	if l.PacerLagP99MS != nil {
+		put("pacer_lag", "p50 "+report.Measure(l.PacerLagP50MS, "ms")+" · p99 "+report.Measure(l.PacerLagP99MS, "ms")+" · max "+report.Measure(l.PacerLagMaxMS, "ms"))
+	}
+	put("in_flight", "∅ "+report.Measure(l.ConcurrencyMean, "")+" · max "+limit(l.ConcurrencyPeak))
+	put("connections", fmt.Sprintf("%s + %s", report.Number(float64(l.NewConnections)), report.Number(float64(l.ReusedConnections))))
+	if l.CPUMean != nil {
+		put("client_cpu", "∅ "+report.Number(*l.CPUMean)+" · max "+report.Cell(l.CPUPeak))
+	}
+}
+
+func (v *view) about(r *analysis.Results) {
+	a := r.About
+	put := func(key string, parts ...string) {
+		parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+		if len(parts) > 0 {
+			v.About = append(v.About, fact{key, strings.Join(parts, " · ")})
+		}
+	}
+	put("run", r.Run)
+	put("started", a.Started)
+	put("stopped", a.Stop, a.StopWhy)
+	put("server", a.URL, a.API)
+	put("model", a.Model)
+	put("engine", strings.TrimSpace(a.Engine+" "+a.Version))
+	rows := ""
+	if a.DataRows > 0 {
+		rows = report.Number(float64(a.DataRows)) + " rows"
+	}
+	put("dataset", a.Dataset, rows)
+	put("dataset_sha", a.DataSHA256)
+	put("plan_sha", a.PlanSHA256)
+	put("tape_sha", r.TapeSHA256)
+	if a.Devices > 0 {
+		text := report.Number(float64(a.Devices))
+		if a.Prefill > 0 || a.Decode > 0 {
+			text += fmt.Sprintf(" (%d prefill, %d decode)", a.Prefill, a.Decode)
+		}
+		put("devices", text)
+	}
+	put("price", a.Price)
+	put("client", a.Host, a.Tool)
+	finish := []string{}
+	for _, k := range slices.Sorted(maps.Keys(r.Counts.Finish)) {
+		finish = append(finish, k+" "+report.Number(float64(r.Counts.Finish[k])))
+	}
+	put("finish", strings.Join(finish, ", "))
+	flags := []string{}
+	for _, k := range slices.Sorted(maps.Keys(r.Counts.Flags)) {
+		flags = append(flags, k+" "+report.Number(float64(r.Counts.Flags[k])))
+	}
+	put("flags", strings.Join(flags, ", "))
+	if n := r.Counts; n.Preparation > 0 {
+		put("beside", fmt.Sprintf("%s (%s warm-up, %s tail)", report.Number(float64(n.Preparation)), report.Number(float64(n.Warmup)), report.Number(float64(n.Tail))))
+	}
+}
