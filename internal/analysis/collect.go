@@ -76,6 +76,7 @@ type slo struct {
 type run struct {
 	header  *tape.Header
 	caps    []*tape.Capabilities
+	steps   []tape.Step // as they were written
 	footer  *tape.Footer
 	calls   []tape.Call // by time
 	faults  []string
@@ -117,6 +118,7 @@ type fact struct {
 	expected               int64  // tokens that the prefix cache was to have; metric.Absent: nothing was said
 	content                uint64 // stands for the dataset row's bytes
 	connID                 int64
+	model                  tape.Opt[string] // that the answer named; "": the one that was asked for
 	remote                 string // address that it went to
 	conn                   int64  // release to connection; metric.Absent: there was none
 	noPart                 bool   // of a part that the header does not name; taken for the first
@@ -154,6 +156,8 @@ func collect(src Source, o Options) (*run, error) {
 			}
 		case *tape.Capabilities:
 			r.caps = append(r.caps, rec)
+		case *tape.Step:
+			r.steps = append(r.steps, *rec)
 		case *tape.Request:
 			r.add(rec, words)
 			if again != nil && !r.later.arena.Off && r.later.arena.Bytes() > cmp.Or(o.kept, keptBytes) {
@@ -206,8 +210,8 @@ func (r *run) add(q *tape.Request, in interner) {
 		outcome: tape.Outcome(in.word(string(q.Outcome))), cause: in.word(q.Cause), message: q.Message, finish: in.word(q.Finish),
 		status: q.HTTP.Status, attempts: min(q.Attempts, maxAttempts), row: q.Ref.Row,
 		turn: int64(q.Turn), session: q.Session.V, expected: q.Asked.Cached.Or(metric.Absent),
-	}
 		group: in.word(q.Asked.Group), backend: in.word(q.Tokens.CachedBackend), data: q.Ref.Data,
+	}
 	if f.expected < 0 || f.expected > tape.MaxTokens {
 		f.expected = metric.Absent
 	}
@@ -218,13 +222,14 @@ func (r *run) add(q *tape.Request, in interner) {
 	if p := q.Part.Or(0); p != 0 && (p < 0 || p >= int64(len(r.parts()))) {
 		f.noPart, m.Part = true, 0
 	}
+	m.Server = r.server(int64(m.Part), q.URL.Or(0))
 	for i := range q.AttemptLog {
 		f.waited += float64(q.AttemptLog[i].Wait)
 	}
 	for _, w := range q.Flags {
 		f.flags = append(f.flags, in.word(w))
-	m.Server = r.server(int64(m.Part), q.URL.Or(0))
 	}
+	f.model = tape.Opt[string]{V: in.word(q.Model.V), OK: q.Model.OK}
 	if q.Conn != nil {
 		if q.Conn.ID > 0 || q.TConn.OK { // else only an address that was tried
 			reused := q.Conn.Reused
