@@ -139,9 +139,7 @@ func (a *app) run(ctx context.Context, j *job, o runOptions) (string, error) {
 	sum, runErr := a.drive(ctx, j, pre, clk, w, sig, o)
 
 	a.keepPower(j.spec.Energy.PowerFile, dir)
-	began := clk.Now()
 	res, err := analyse(dir.file(name), analysis.Options{Charts: true}, "")
-	o.log.analysed(time.Duration(clk.Now()-began), err)
 	if err != nil {
 		return dir.path, &exitError{code: exitInternal, msg: fmt.Sprintf("%s cannot be read back: %v", dir.file(name), errors.Join(err, runErr))}
 	}
