@@ -41,13 +41,14 @@ func usageError(msg string, hints ...string) error {
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	args           []string // as given
 	env            func(string) (string, bool)
 }
 
 // Main runs the command line and returns the exit code. args are without the
 // program's name.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: os.LookupEnv}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, args: args, env: os.LookupEnv}
 	root := a.rootCommand()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -98,7 +99,7 @@ Every table, now or later, here or elsewhere, is read off that tape.
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError(err.Error(), "see "+c.CommandPath()+" --help")
 	})
-	root.AddCommand(a.demoCommand(), a.runCommand(), a.probeCommand(), a.reportCommand(), a.explainCommand(), a.importCommand(), a.aisbenchCommand(), a.compareCommand(), a.mergeCommand(), a.planCommand(), a.specCommand(), a.datasetCommand(), a.simCommand())
+	root.AddCommand(a.demoCommand(), a.runCommand(), a.probeCommand(), a.reportCommand(), a.explainCommand(), a.whyCommand(), a.importCommand(), a.aisbenchCommand(), a.compareCommand(), a.mergeCommand(), a.planCommand(), a.specCommand(), a.datasetCommand(), a.simCommand())
 	return root
 }
 

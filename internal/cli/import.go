@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"tokentape/internal/importer/aisbench"
+	"tokentape/internal/provenance"
 	"tokentape/tape"
 )
 
@@ -103,7 +103,7 @@ func writeTape(out string, fill func(*os.File) error) error {
 
 // toolFacts are this program's, as tapes name who wrote them.
 func toolFacts() tape.Tool {
-	return tape.Tool{Version: versionNumber, Go: runtime.Version(), VCS: vcs()}
+	return provenance.Tool(versionNumber)
 }
 
 // imported says what the tape holds and what was supposed or is missing.

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"tokentape/internal/provenance"
 	"tokentape/tape"
 )
 
@@ -51,7 +51,7 @@ refused, and every difference is listed. The order of the arguments changes noth
 		var refused error
 		err := writeNew(out, func(f *os.File) (err error) {
 			w := tape.NewWriter(f, true)
-			o := tape.MergeOptions{Tool: tape.Tool{Version: versionNumber, Go: runtime.Version(), VCS: vcs()}, Force: force}
+			o := tape.MergeOptions{Tool: provenance.Tool(versionNumber), Force: force}
 			if h, refused = tape.Merge(w, paths, o); refused != nil {
 				return refused
 			}

@@ -164,7 +164,7 @@ func (j *job) preflight(ctx context.Context, clk *clock.Clock) (*probe.Result, e
 	defer c.Close()
 	var first *probe.Result
 	for i, base := range j.bases {
-		look := j.look(c, base)
+		look := j.look(j.witness(base).Watch(c), base)
 		look.Now = clk.Now
 		pre, err := look.Do(ctx)
 		if err != nil {

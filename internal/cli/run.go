@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -21,6 +20,7 @@ import (
 	"tokentape/internal/clock"
 	"tokentape/internal/observe"
 	"tokentape/internal/probe"
+	"tokentape/internal/provenance"
 	"tokentape/internal/report"
 	"tokentape/internal/resource"
 	"tokentape/internal/run"
@@ -38,6 +38,7 @@ type runOptions struct {
 	dir    string // of the run, which must not exist yet; "": a new one below out
 	quiet  bool   // no report on standard output
 	series string // the folder of the repeats that the run is one of; "": none
+	log    *runLog
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -75,21 +76,31 @@ given by --set.`,
 				return err
 			}
 		}
-		if r.times > 0 {
-			return a.repeat(cmd.Context(), args, f, o, r)
-		}
-		j, err := a.prepare(args, f, o.plan)
-		if err != nil {
-			return err
-		}
-		defer j.close()
-		if err := j.needServer(strings.Join(args, "")); err != nil {
-			return err
-		}
-		_, err = a.run(cmd.Context(), j, o)
+		o.log = newRunLog(a.args)
+		err := a.runOrRepeat(cmd.Context(), args, f, o, r)
+		o.log.end(o.out, err)
 		return err
 	}
 	return cmd
+}
+
+func (a *app) runOrRepeat(ctx context.Context, args []string, f *specFlags, o runOptions, r repeatOptions) error {
+	if r.times > 0 {
+		return a.repeat(ctx, args, f, o, r)
+	}
+	if len(args) > 0 {
+		o.log.say("spec", "%s", args[0])
+	}
+	j, err := a.prepare(args, f, o.plan)
+	if err != nil {
+		return err
+	}
+	defer j.close()
+	if err := j.needServer(strings.Join(args, "")); err != nil {
+		return err
+	}
+	_, err = a.run(ctx, j, o)
+	return err
 }
 
 // noPlanFlags refuses flags that a plan made earlier has decided already.
@@ -104,13 +115,31 @@ func noPlanFlags(cmd *cobra.Command) error {
 }
 
 // run is the whole way from preflight to the report. It returns the folder of
-// the run, also beside an error when there is one.
+// the run, also beside an error when there is one. Without a log of the command it
+// keeps one of its own.
 func (a *app) run(ctx context.Context, j *job, o runOptions) (string, error) {
+	own := o.log == nil
+	if own {
+		o.log = newRunLog(a.args)
+	}
+	dir, err := a.runLogged(ctx, j, o)
+	if err != nil && dir != "" {
+		fmt.Fprintf(a.stderr, "why: tokentape why %s\n", shellWords([]string{dir}))
+	}
+	if own {
+		o.log.end(o.out, err)
+	}
+	return dir, err
+}
+
+func (a *app) runLogged(ctx context.Context, j *job, o runOptions) (string, error) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
 	clk := clock.NewPrecise()
+	o.log.asked(j)
 	pre, err := a.ready(ctx, j, clk)
+	o.log.preflight(j, pre, err)
 	if err != nil {
 		return "", err
 	}
@@ -120,6 +149,9 @@ func (a *app) run(ctx context.Context, j *job, o runOptions) (string, error) {
 	dir, err := o.folder(j.spec.Name, clk.Wall())
 	if err != nil {
 		return "", usageError(err.Error(), "another place: --out DIR")
+	}
+	if err := o.log.open(dir); err != nil {
+		return dir.path, usageError(err.Error(), "another place: --out DIR")
 	}
 	if err := j.writeInputs(dir); err != nil {
 		return dir.path, usageError(err.Error(), "another place: --out DIR")
@@ -139,16 +171,31 @@ func (a *app) run(ctx context.Context, j *job, o runOptions) (string, error) {
 	sum, runErr := a.drive(ctx, j, pre, clk, w, sig, o)
 
 	a.keepPower(j.spec.Energy.PowerFile, dir)
+	began := clk.Now()
 	res, err := analyse(dir.file(name), analysis.Options{Charts: true}, "")
+	o.log.analysed(time.Duration(clk.Now()-began), err)
 	if err != nil {
-		return dir.path, &exitError{code: exitInternal, msg: fmt.Sprintf("%s cannot be read back: %v", dir.file(name), errors.Join(err, runErr))}
+		return dir.path, &exitError{code: exitInternal, msg: fmt.Sprintf("%s cannot be read back: %v", dir.file(name), errors.Join(err, runErr)), hints: []string{here(readAgain, dir.path)}}
 	}
 	writeErr := writeReports(dir, res)
+	o.log.wrote(dir, writeErr)
 	if !o.quiet {
 		writeErr = errors.Join(writeErr, a.show(res, o.json))
 	}
 	fmt.Fprintf(a.stderr, "files: %s\n", dir.path)
-	return dir.path, j.ending(sum, res, runErr, writeErr)
+	err = j.ending(sum, res, runErr, writeErr)
+	var e *exitError
+	if errors.As(err, &e) {
+		for i := range e.hints {
+			e.hints[i] = here(e.hints[i], dir.path)
+		}
+	}
+	return dir.path, err
+}
+
+// here names the run in a hint that speaks of RUN.
+func here(hint, run string) string {
+	return strings.Replace(hint, " RUN ", " "+shellWords([]string{run})+" ", 1)
 }
 
 // ready does all that comes before the first request: names, resources, preflight.
@@ -158,6 +205,9 @@ func (a *app) ready(ctx context.Context, j *job, clk *clock.Clock) (*probe.Resul
 	waiting := a.waiting(clk, j)
 	defer waiting.Stop()
 	pre, err := func() (*probe.Result, error) {
+		if err := j.sourceFolder(); err != nil {
+			return nil, err
+		}
 		if err := j.resolve(ctx); err != nil {
 			return nil, err
 		}
@@ -168,6 +218,9 @@ func (a *app) ready(ctx context.Context, j *job, clk *clock.Clock) (*probe.Resul
 		if err == nil {
 			waiting.Stop()
 			err = j.checkLength(ctx, pre, a.loading())
+		}
+		if err == nil {
+			a.originate(ctx, j, clk)
 		}
 		return pre, err
 	}()
@@ -207,7 +260,7 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 
 	stop, done := make(chan struct{}), make(chan struct{})
 	defer close(done)
-	go a.forwardInterrupts(sig, stop, done, s.Limits.Drain.String())
+	go a.forwardInterrupts(sig, stop, done, s.Limits.Drain.String(), o.log)
 
 	live := &observe.Live{
 		W: a.stderr, Warmup: j.plan.Warmup(), Duration: int64(s.Load.Duration), Quiet: o.noLive,
@@ -243,8 +296,9 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 	}
 	cfg.Samplers = append(cfg.Samplers, func(ctx context.Context, gauges func() run.Gauges, emit func(any)) {
 		telemetry.Client(ctx, clk, s.Telemetry.Interval.D(), func() telemetry.Gauges { return telemetry.Gauges(gauges()) },
-			func(c *tape.ClientSample) { emit(c) })
+			func(c *tape.ClientSample) { o.log.sampled(c); emit(c) })
 	})
+	cfg.Samplers = append(cfg.Samplers, j.testify(clk))
 	if len(s.Telemetry.Metrics) > 0 {
 		sample, end := j.scraper(clk)
 		defer end()
@@ -252,19 +306,21 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 	}
 	ctx, release := obeyAbort(ctx, s, &cfg)
 	defer release()
+	o.log.follow(&cfg)
 	return run.Run(ctx, cfg)
 }
 
 // forwardInterrupts tells the run of Ctrl-C, and the user what it does.
-func (a *app) forwardInterrupts(sig <-chan os.Signal, stop chan<- struct{}, done <-chan struct{}, drain string) {
+func (a *app) forwardInterrupts(sig <-chan os.Signal, stop chan<- struct{}, done <-chan struct{}, drain string, log *runLog) {
 	said := []string{
 		fmt.Sprintf("\nno more requests are sent; running ones get %s (interrupt again to cancel them now)\n", drain),
 		"\ncancelling what still runs\n",
 	}
 	for _, text := range said {
 		select {
-		case <-sig:
+		case s := <-sig:
 			fmt.Fprint(a.stderr, text)
+			log.say("interrupt", "%s: %s", s, strings.TrimSpace(text))
 		case <-done:
 			return
 		}
@@ -301,11 +357,11 @@ func (j *job) tapeHeader(pre *probe.Result, clk *clock.Clock) tape.Header {
 	}
 	return tape.Header{
 		Type: "header", Schema: tape.Schema, Run: newRunID(clk.Wall()), Name: j.spec.Name,
-		Tool:  tape.Tool{Version: versionNumber, Go: runtime.Version(), VCS: vcs()},
+		Tool:  provenance.Tool(versionNumber),
 		Spec:  j.spec.JSON(),
 		Plan:  tape.PlanRef{SHA256: j.plan.SHA256(), Rows: j.plan.Rows(), Warmup: j.plan.Warmup(), Kind: j.plan.Kind},
 		Data:  tape.DataRef{Path: info.Path, Bytes: info.Bytes, Rows: info.Rows, SHA256: info.SHA256},
-		Parts: parts, Tok: j.count.ref(), Host: hostFacts(), Server: pre.Server, Notes: notes, Cache: j.cache.head,
+		Parts: parts, Tok: j.count.ref(), Host: j.origin.host, Command: j.origin.command, Source: j.origin.source, Server: pre.Server, Notes: notes, Cache: j.cache.head,
 	}
 }
 
@@ -401,6 +457,11 @@ func verdictEnding(res *analysis.Results) error {
 		}
 	}
 	switch {
+	case res.Probe != nil && res.Probe.Only:
+		if !res.Verdict.Fit {
+			return &exitError{code: exitNothing, msg: res.Verdict.Line}
+		}
+		return nil
 	case res.Counts.OK == 0:
 		return &exitError{code: exitNothing, msg: "nothing was measured: no request ended well"}
 	case !res.Verdict.Fit:

@@ -26,6 +26,7 @@ import (
 type specFlags struct {
 	sets    []string
 	metrics []string
+	notes   []string
 	values  map[string]*string
 	cmd     *cobra.Command
 }
@@ -51,6 +52,7 @@ var specFlagPaths = []struct{ flag, path, help string }{
 	{"seed", "seeds.run", "seed of everything random"},
 	{"probe", "probe", "short: two requests beside GETs before the load; cache: and one long prompt twice; off"},
 	{"name", "name", "name of the run and of its folder"},
+	{"source", "provenance.source", "folder of source code, such as the server's, whose git state is kept with the run"},
 }
 
 func addSpecFlags(cmd *cobra.Command) *specFlags { return addSpecFlagsOf(cmd, nil) }
@@ -65,6 +67,7 @@ func addSpecFlagsOf(cmd *cobra.Command, names []string) *specFlags {
 		f.values[s.flag] = cmd.Flags().String(s.flag, "", s.help)
 	}
 	cmd.Flags().StringArrayVar(&f.metrics, "metrics", nil, "metrics page to scrape beside the load: `URL` or NAME=URL (may be given more than once)")
+	addOriginFlags(cmd, f)
 	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "any field of the spec: path=value (may be given more than once)")
 	return f
 }
@@ -80,8 +83,12 @@ func (f *specFlags) assignments() ([]spec.Set, error) {
 	if len(f.metrics) > 0 {
 		sets = append(sets, spec.Set{Path: "telemetry.metrics", Value: metricsList(f.metrics), Origin: "--metrics"})
 	}
+	notes, err := noteSets(f.notes)
+	if err != nil {
+		return nil, err
+	}
 	more, err := parseSets(f.sets)
-	return append(sets, more...), err
+	return append(append(sets, notes...), more...), err
 }
 
 // parseSets reads what was given by --set.
@@ -138,6 +145,7 @@ type job struct {
 	prep    preparation
 	cache   cachePlan
 	notes   []string
+	origin  origin
 	hidden  secrets  // what rows hold under credentials' names
 	said    []string // notes for the statement alone: they say nothing about the numbers
 }

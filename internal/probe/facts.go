@@ -149,14 +149,17 @@ func (t taker) put(name, v string, hidden bool) {
 // given and does not move.
 var settings = []string{"max", "min", "enable", "disable", "default", "allow", "log", "num"}
 
-// moved are words of names whose values move by themselves: times, counters, loads,
-// states. Those of starts do not: they tell of a restart.
+// given are words that make a setting of a name wherever they stand.
+var given = []string{"max", "min", "limit", "name", "path", "type", "mode"}
+
+// timeWords and liveWords are words of names whose values move by themselves: times, counters, loads,
+// states. Those of startWords do not: they tell of a restart.
 var (
 	timeWords = []string{"uptime", "timestamp", "now", "created", "modified", "expires", "expiry", "elapsed", "age", "date", "until"}
 	liveWords = []string{
 		"running", "waiting", "queued", "pending", "inflight", "active", "idle", "busy", "usage", "used", "free", "available", "throughput", "latency",
 		"count", "counter", "hits", "misses", "temperature", "power", "utilization", "util", "rss", "last", "avg", "mean", "current", "remaining", "processed",
-		"served", "finished", "completed", "generated", "status", "state", "health", "healthy", "sleeping", "ready", "uuid", "step", "permission",
+		"finished", "completed", "generated", "status", "state", "health", "healthy", "sleeping", "ready", "uuid", "step", "permission",
 	}
 	startWords = []string{"start", "started", "boot", "launch", "launched", "pid"}
 	// countWords are words that make a counter of a name that begins with num.
@@ -180,7 +183,7 @@ func volatile(name string) bool {
 	switch {
 	case words[0] == "num" && in(countWords):
 		return true
-	case slices.Contains(settings, words[0]):
+	case slices.Contains(settings, words[0]), in(given):
 		return false
 	}
 	return in(timeWords) || in(liveWords) || strings.Contains(path, "memory_usage") || last == "load" || last == "loads"

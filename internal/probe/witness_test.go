@@ -161,7 +161,7 @@ func TestVolatile(t *testing.T) {
 		"/x uptime_s": true, "/x a.b.timestamp": true, "/x num_running_reqs": true, "/x gpu_memory_used": true, "/x slots_idle": true, "/x m.created": true,
 		"/x internal_states[0].last_gen_throughput": true, "/x load": true, "/x status": true, "/x avg_spec_accept_length": true,
 		"/x max_running_requests": false, "/x load_format": false, "/x tp_size": false, "/x start_time": false, "/x pid": false, "/x watchdog_timeout": false,
-		"/x log_requests": false, "/x num_continuous_decode_steps": false, "/x mem_fraction_static": false, "/x enable_metrics": false, "/x started_at": false, "/x version": false, "/x": false,
+		"/x log_requests": false, "/x num_continuous_decode_steps": false, "/x mem_fraction_static": false, "/x served_model_name": false, "/x effective_max_running_requests": false, "/x free_slots": true, "/x enable_metrics": false, "/x started_at": false, "/x version": false, "/x": false,
 	} {
 		if got := volatile(name); got != want {
 			t.Errorf("%s: %t, want %t", name, got, want)

@@ -154,6 +154,7 @@ type engine struct {
 	lags     lagWindow
 	inputs   *inputs  // nil: prompts are not counted
 	outputs  *outputs // nil: outputs are not counted
+	ended    int64    // the last request had ended
 	base     int64    // when the plan's time begins; later than 0 after a preparation
 
 	mu       sync.Mutex
@@ -267,6 +268,7 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 	e.wg.Wait()
 	e.say(SaidPhase, "the last request has ended")
 	e.stopBy(ctx) // the last request may have broken a rule
+	e.ended = e.clk.Now()
 	endSide()
 	sideWG.Wait()
 
@@ -416,7 +418,7 @@ func (e *engine) finish() *Summary {
 	f := tape.Footer{
 		Type: "footer", Reason: tape.ReasonCompleted,
 		OK: c.ok, Failed: c.failed, Cancelled: c.cancelled, Abandoned: c.abandoned,
-		Preparation: c.preparation, Warmup: tape.Some(c.warmup), Tail: tape.Some(c.tail), TEnd: e.clk.Now(),
+		Preparation: c.preparation, Warmup: tape.Some(c.warmup), Tail: tape.Some(c.tail), TEnd: e.ended,
 	}
 	if e.stopped != nil {
 		f.Reason, f.Message = e.stopped.Reason, e.stopped.Message
