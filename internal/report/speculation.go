@@ -23,6 +23,7 @@ func (c *console) speculation() {
 		return
 	}
 	c.table(c.draftTable(s))
+	c.hang("  ", "acceptance length: output tokens ÷ verify steps · acceptance rate: accepted ÷ (accepted + rejected) drafts · tokens per event: of the stream, no acceptance length · engine: means of its own ratios", dim)
 	for _, w := range s.Windows {
 		c.positions(&w)
 	}
@@ -75,7 +76,13 @@ func (c *console) draftTable(s *analysis.Speculation) table {
 		})
 		add("  of", func(w *analysis.SpeculationWindow) string {
 			if v := of(w); v != nil && v.Value != nil {
-				return count(v.Over) + " ÷ " + count(v.Under) + ", n " + count(v.N)
+				return count(v.Over) + " ÷ " + count(v.Under)
+			}
+			return ""
+		})
+		add("  n", func(w *analysis.SpeculationWindow) string {
+			if v := of(w); v != nil && v.Value != nil {
+				return count(v.N)
 			}
 			return ""
 		})
@@ -83,28 +90,28 @@ func (c *console) draftTable(s *analysis.Speculation) table {
 	sum := func(label string, of func(w *analysis.SpeculationWindow) *analysis.SpeculationSum) {
 		add(label, func(w *analysis.SpeculationWindow) string {
 			if v := of(w); v != nil {
-				return count(v.Sum) + ", n " + count(v.N)
+				return count(v.Sum)
 			}
 			return ""
 		})
 	}
-	ratio("acceptance length, tokens a verify step", 1, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.AcceptLength })
-	ratio("acceptance rate, % of drafts", 100, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.AcceptRate })
-	ratio("tokens per event (wire, no acceptance length)", 1, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.PerEvent })
-	ratio("token events per verify step", 1, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.EventsPerStep })
-	ratio("output of no counted step, %", 100, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.Uncounted })
+	ratio("acceptance length", 1, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.AcceptLength })
+	ratio("acceptance rate, %", 100, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.AcceptRate })
+	ratio("tokens per event (wire)", 1, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.PerEvent })
+	ratio("events per verify step", 1, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.EventsPerStep })
+	ratio("output of no step, %", 100, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.Uncounted })
 	sum("verify steps", func(w *analysis.SpeculationWindow) *analysis.SpeculationSum { return w.VerifySteps })
 	sum("drafts proposed", func(w *analysis.SpeculationWindow) *analysis.SpeculationSum { return w.Drafted })
 	sum("drafts accepted", func(w *analysis.SpeculationWindow) *analysis.SpeculationSum { return w.Accepted })
 	sum("drafts rejected", func(w *analysis.SpeculationWindow) *analysis.SpeculationSum { return w.Rejected })
 	for _, name := range engineNames(s) {
-		add("the engine says "+clean(name), func(w *analysis.SpeculationWindow) string {
+		add("engine: "+clean(name), func(w *analysis.SpeculationWindow) string {
 			i := slices.IndexFunc(w.Engine, func(e analysis.EngineRatio) bool { return e.Name == name })
 			if i < 0 {
 				return ""
 			}
 			e := w.Engine[i]
-			return fmt.Sprintf("%s (%s to %s), n %s", num(e.Mean), num(e.Min), num(e.Max), count(e.N))
+			return num(e.Mean) + " n " + count(e.N)
 		})
 	}
 	return t
