@@ -56,7 +56,7 @@ var sglangFamilies = []string{
 	"sglang:gen_throughput", "sglang:utilization", "sglang:gpu_execution_seconds_total", "sglang:realtime_tokens_total",
 	"sglang:prompt_tokens_total", "sglang:generation_tokens_total",
 	"sglang:num_requests_total", "sglang:num_aborted_requests_total",
-	"sglang:spec_accept_length", "sglang:spec_accept_rate",
+	"sglang:spec_accept_length", "sglang:spec_accept_rate", "sglang:spec_verify_calls_total",
 	"sglang:time_to_first_token_seconds", "sglang:inter_token_latency_seconds", "sglang:time_per_output_token_seconds",
 	"sglang:e2e_request_latency_seconds", "sglang:queue_time_seconds", "sglang:per_stage_req_latency_seconds",
 }

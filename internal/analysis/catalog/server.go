@@ -7,7 +7,7 @@ package catalog
 var serverRows = []Entry{
 	{Name: "server.queue_depth", Kind: KindServer, Title: "requests waiting", Unit: "requests", Definition: "requests that wait in the engine's queue"},
 	{Name: "server.running_requests", Kind: KindServer, Title: "requests running", Unit: "requests", Definition: "requests that the engine works on"},
-	{Name: "server.prefill_queue", Kind: KindServer, Title: "prefill: waiting for the peer", Unit: "requests", Definition: "disaggregated prefill: requests that wait for the decode side before prefill (SGLang's prealloc, once bootstrap, queue)"},
+	{Name: "server.prefill_queue", Kind: KindServer, Title: "prefill: waiting for the peer", Unit: "requests", Definition: "disaggregated prefill: requests that wait for the decode side before prefill (SGLang's prealloc queue)"},
 	{Name: "server.prefill_transfer_queue", Kind: KindServer, Title: "prefill: KV in transfer", Unit: "requests", Definition: "disaggregated prefill: requests whose prefill is done and whose KV is being sent"},
 	{Name: "server.decode_prealloc_queue", Kind: KindServer, Title: "decode: waiting for KV room", Unit: "requests", Definition: "disaggregated decode: requests that wait for room in the KV pool"},
 	{Name: "server.decode_transfer_queue", Kind: KindServer, Title: "decode: KV in transfer", Unit: "requests", Definition: "disaggregated decode: requests whose KV is on its way"},

@@ -54,6 +54,7 @@ type Source struct {
 	tracks   []*track // by alias
 	starts   []string // series that tell when a process began
 	counting int      // counters above 0
+	nr       int64    // of the last reading
 	resync   bool     // the next reading is taken whole
 }
 
@@ -192,8 +193,8 @@ func (c *Collector) Add(s *tape.Scrape) {
 	switch {
 	case err != nil:
 		src.broken(err.Error())
-	case len(src.Times) > 0 && s.T < src.Times[len(src.Times)-1]:
-		src.broken("source " + src.Name + ": a reading stands on the tape after a later one; two pages of one name?")
+	case len(src.Times) > 0 && s.T < src.Times[len(src.Times)-1], s.Nr > 0 && s.Nr <= src.nr:
+		src.broken("source " + src.Name + ": a reading stands on the tape after a later one; are two pages of one name?")
 	default:
 		src.take(s, reading)
 	}
@@ -217,6 +218,7 @@ func (s *Source) take(line *tape.Scrape, r *tape.Reading) {
 	s.Role, s.Kind = cmp.Or(r.Role, s.Role), cmp.Or(r.Kind, s.Kind)
 	s.NotFinite += max(0, line.NotFinite)
 	s.Repeated += max(0, line.Repeated)
+	s.nr = line.Nr
 	s.Left, s.LastTook = max(s.Left, line.Left), max(0, line.Took.V)
 	i := len(s.Times)
 	s.Times = append(s.Times, line.T)

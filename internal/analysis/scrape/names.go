@@ -94,7 +94,6 @@ var names = []alias{
 	{row: "queue_depth", series: "sglang:num_queue_reqs"},
 	{row: "running_requests", series: "sglang:num_running_reqs"},
 	{row: "prefill_queue", series: "sglang:num_prefill_prealloc_queue_reqs"},
-	{row: "prefill_queue", series: "sglang:num_prefill_bootstrap_queue_reqs"},
 	{row: "prefill_transfer_queue", series: "sglang:num_prefill_inflight_queue_reqs"},
 	{row: "decode_prealloc_queue", series: "sglang:num_decode_prealloc_queue_reqs"},
 	{row: "decode_transfer_queue", series: "sglang:num_decode_transfer_queue_reqs"},
