@@ -20,7 +20,12 @@ func analyse(path string, o analysis.Options, power string) (*analysis.Results, 
 	if o.Power, err = powerOf(path, power); err != nil {
 		return nil, err
 	}
-	return analysis.AnalyseFile(path, o)
+	var res *analysis.Results
+	err = guard(func() error {
+		res, err = analysis.AnalyseFile(path, o)
+		return err
+	})
+	return res, err
 }
 
 // powerOf is the power series at power, else that beside the tape, nil for none.

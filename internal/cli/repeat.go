@@ -110,6 +110,10 @@ func (a *app) repeat(ctx context.Context, args []string, f *specFlags, o runOpti
 	if err != nil {
 		return usageError(err.Error(), "another place: --out DIR")
 	}
+	log := o.log
+	if err := log.open(parent); err != nil {
+		return usageError(err.Error(), "another place: --out DIR")
+	}
 	o.out = filepath.Dir(parent.path) // where earlier repeats are looked for
 	if len(sides) > 1 {
 		o.out = parent.path
@@ -130,6 +134,7 @@ func (a *app) repeat(ctx context.Context, args []string, f *specFlags, o runOpti
 		label := filepath.Join(s.name, strconv.Itoa(s.next))
 		o.dir = parent.file(label)
 		fmt.Fprintf(a.stderr, "\n━━ run %d of %d · %s\n", i+1, len(order), o.dir)
+		log.say("repeat", "run %d of %d: %s", i+1, len(order), o.dir)
 		flags := s.flags
 		if r.reseed {
 			flags.sets = append(slices.Clip(flags.sets), fmt.Sprintf("seeds.run=%d", seed+int64(s.next-1)))
@@ -143,6 +148,7 @@ func (a *app) repeat(ctx context.Context, args []string, f *specFlags, o runOpti
 		if o.quiet {
 			fmt.Fprintf(a.stdout, "%s  %s\n", o.dir, text)
 		}
+		log.say("repeat", "%s: %s", o.dir, text)
 		if !slices.Contains(goOn, code) {
 			fmt.Fprintf(a.stderr, "no further runs: this one ended with exit code %d\n", code)
 			break
@@ -183,11 +189,14 @@ func (r repeatOptions) sides(args []string, f *specFlags) ([]repeatSide, error) 
 
 // repeatOne is a run as any other, and its exit code.
 func (a *app) repeatOne(ctx context.Context, args []string, f *specFlags, o runOptions) (int, error) {
+	log := newRunLog(a.args)
+	log.into, o.log = o.log, log
 	j, err := a.prepare(args, f, o.plan)
 	if err == nil {
 		defer j.close()
 		_, err = a.run(ctx, j, o)
 	}
+	log.end("", err)
 	var e *exitError
 	switch {
 	case err == nil:
