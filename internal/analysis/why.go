@@ -363,8 +363,13 @@ func WhyNoRun(at Whereabouts) *Triage {
 	t := &Triage{State: StateNoRun, Log: at.Log.Lines}
 	last := at.Log.last()
 	t.Stage, t.Line = at.Log.stage(), last
-	if t.Stage == "" {
+	switch code := at.Log.Code; {
+	case at.Log.began():
+		t.State, t.Stage, t.Line = StateNoTape, StageRecord, "run.log says that requests went out, and the tape is not beside it"
+	case code == nil:
 		t.Line = "run.log ends without an exit code: the process was killed, or is still at it; its last line: " + last
+	case t.Stage == "" && *code == 130:
+		t.State, t.Line = StateStopped, "the user stopped it before anything was sent"
 	}
 	t.Stages = logStages(t.Stage, last)
 	t.Next = at.Log.next(t.Stage)

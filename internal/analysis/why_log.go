@@ -3,6 +3,7 @@ package analysis
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -86,22 +87,29 @@ func (l *RunLog) last() string {
 }
 
 // stage is where a run that never began went wrong; "" where the log does not say.
-// Preflight speaks to the server, all before it is configuration.
+// By docs/exit-codes.md: 2 is usage, spec or input; 3 is the server, which either
+// answered or could not be reached; 1 is the disk, or a fault of tokentape.
 func (l *RunLog) stage() string {
 	if l.Code == nil {
 		return ""
 	}
-	for i := len(l.Lines) - 1; i >= 0; i-- {
-		line := l.Lines[i]
-		if line.Kind != "preflight" {
-			continue
+	switch *l.Code {
+	case 1:
+		return StageRecord
+	case 2:
+		return StageConfiguration
+	case 3:
+		if strings.Contains(l.Lines[len(l.Lines)-1].Text, ": status ") {
+			return StageConfiguration
 		}
-		if strings.Contains(line.Text, "failed: ") && !strings.Contains(line.Text, ": status ") {
-			return StageConnect
-		}
-		break
+		return StageConnect
 	}
-	return StageConfiguration
+	return ""
+}
+
+// began reports that requests may have gone out.
+func (l *RunLog) began() bool {
+	return slices.ContainsFunc(l.Lines, func(line LogLine) bool { return line.Kind == "begin" })
 }
 
 func logStages(bad, text string) []Stage {
