@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tokentape/internal/analysis/metric"
+	"tokentape/tape"
 )
 
 // cacheShare is the share of the input by which hits may differ from what was
@@ -92,10 +93,10 @@ func (r *run) cacheState(res *Results) Check {
 		c.Do = x.Do
 	}
 	for i := range x.Evidence {
-		if why := x.Evidence[i].Contradicted; why != "" {
+		if e := &x.Evidence[i]; e.Contradicted != "" && e.Probe != tape.CachedAlways { // that one is probe_contradicted
 			c.Result = ResultMiss
-			c.Why += "; " + why
-			c.Do = "run the probe again beside this load; where a router stands before several servers, they may report differently"
+			c.Why += "; " + e.Contradicted
+			c.Do = "probe the server again; where a router stands before several, they may report differently: give each in target.urls"
 			break
 		}
 	}

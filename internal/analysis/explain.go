@@ -170,6 +170,7 @@ func (r *run) explain(res *Results, o Options, e *Explanation, c catalog.Conditi
 	default:
 		x.ofRun()
 	}
+	x.cache()
 }
 
 // explainer answers one question about one run.

@@ -194,6 +194,16 @@ func (x *explainer) evidence(name string) {
 		okRows("ok requests whose output the tokenizer counts otherwise", func(_ int, q *metric.Request) bool { return recounted(q) && q.Output != q.Recount })
 	case "bursts":
 		okRows("ok requests whose output came in bursts", func(_ int, q *metric.Request) bool { return q.Bursty })
+	case "cache_state":
+		okRows("ok requests whose cached tokens are not observed", func(_ int, q *metric.Request) bool {
+			_, _, ok := q.CachedTokens(r.proved)
+			return !ok
+		})
+	case "cache_off_plan":
+		okRows("ok requests that found another number of tokens in the cache than expected", func(i int, q *metric.Request) bool {
+			n, _, ok := q.CachedTokens(r.proved)
+			return ok && r.facts[i].expected != metric.Absent && n != r.facts[i].expected
+		})
 	case "token_sources":
 		sources := map[string]int{}
 		r.okMeasured(func(q *metric.Request) { sources[label(q.OutputSource)]++ })

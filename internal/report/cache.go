@@ -8,11 +8,11 @@ import (
 	"tokentape/internal/analysis"
 )
 
-// cacheInShort is the line of the first page: nothing where nothing was expected of
-// the cache and nothing is known of it.
+// cacheInShort is the line of the first page: nothing where nothing is known of the
+// cache, unless none was to be had. What else was expected, the note cache_state says.
 func (c *console) cacheInShort() {
 	x := c.r.Cache
-	if x == nil || x.Verdict == analysis.CacheHidden && x.Plan == nil {
+	if x == nil || x.Verdict == analysis.CacheHidden && len(x.Witnesses) == 0 && (x.Plan == nil || !x.Plan.Zero) {
 		return
 	}
 	c.hang("  "+pad("cache", 10, false), clean(x.Line), plain)

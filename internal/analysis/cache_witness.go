@@ -1,0 +1,31 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+
+	"tokentape/internal/analysis/window"
+)
+
+// witness asks the metrics pages what they say of the cache in the whole run, beside
+// the counts of the answers.
+func (r *run) witness(c *Cache, pages *Server) {
+	s, ok := pages.Cached(window.KindWhole)
+	if !ok {
+		return
+	}
+	w := CacheWitness{Source: join(s.Sources, ", "), Ratio: &s.Ratio}
+	w.Says = fmt.Sprintf("%s of %s prompt tokens by the server's own counters over %s s of the whole run, requests of every phase and outcome among them",
+		thousands(int64(math.Round(s.Cached))), thousands(int64(math.Round(s.Prompt))), digits(s.CoveredS))
+	switch {
+	case c.All.Ratio != nil:
+		w.Says += fmt.Sprintf("; the answers say %s", percent(*c.All.Ratio))
+	case c.Verdict == CacheHidden:
+		w.Says += "; the answers say nothing"
+		c.Line += fmt.Sprintf("; its metrics pages say %s of prompt tokens, whoever sent them", percent(s.Ratio))
+	}
+	if s.Resets > 0 {
+		w.Says += fmt.Sprintf("; counters began anew %s", plural(s.Resets, "time"))
+	}
+	c.Witnesses = append(c.Witnesses, w)
+}
