@@ -112,18 +112,19 @@ func (r *run) chartSpan() (from, to int64, ok bool) {
 // charter gathers what charts need of the token events, in the pass that windows
 // make over them anyway.
 type charter struct {
-	run    *run
-	grid   gridNS
-	timed  bool
-	tokens []float64 // output tokens by bucket
-	stalls stalls
-	fed    bool
+	run      *run
+	grid     gridNS
+	from, to int64
+	timed    bool
+	tokens   []float64 // output tokens by bucket
+	stalls   stalls
+	fed      bool
 }
 
 func (r *run) newCharter() *charter {
 	c := &charter{run: r}
 	if from, to, ok := r.chartSpan(); ok && !r.untimed() {
-		c.timed, c.grid = true, newGrid(from, to, mostBuckets)
+		c.timed, c.from, c.to, c.grid = true, from, to, newGrid(from, to, mostBuckets)
 		c.tokens = make([]float64, c.grid.n)
 	}
 	return c

@@ -39,12 +39,13 @@ type CDFEnd struct {
 	V float64 `json:"v"`
 }
 
-// histogramBins is how many bars a histogram has at most; of the linear one they end at
-// the p99.5, so that one outlier does not squeeze all others into the first.
-const (
-	histogramBins = 60
-	linearShare   = 0.995
-)
+// bars is how many bars a histogram of n values has: at most 60, and fewer where most
+// would hold a value or none.
+func bars(n int64) int { return int(min(60, max(8, math.Round(1.5*math.Sqrt(float64(n)))))) }
+
+// linearShare is where the linear bars end, so that one outlier does not squeeze all
+// others into the first.
+const linearShare = 0.995
 
 // distKeys are the metrics with a distribution, in the order of the page.
 var distKeys = []struct {
@@ -136,7 +137,8 @@ func distribution(kind, key, unit string, vs []stat.Weighted) Distribution {
 	if most <= least+(end-least)*1.5 {
 		end = most
 	}
-	step := (end - least) / histogramBins
+	n := bars(d.N)
+	step := (end - least) / float64(n)
 	if !(step > 0) {
 		step = max(1e-6, math.Abs(least)/1e6)
 	} else {
@@ -153,8 +155,8 @@ func distribution(kind, key, unit string, vs []stat.Weighted) Distribution {
 	if zero := upTo[first] - vs[first].N; zero == 0 || most/low > 1e6 { // gaps within a burst would take the whole axis
 		low = max(low, most/1e6)
 	}
-	ratio := max(math.Pow(most/low, 1.0/histogramBins), 1.000001)
-	bins := fill(vs, low, ratio, histogramBins, func(v float64) float64 {
+	ratio := max(math.Pow(most/low, 1/float64(n)), 1.000001)
+	bins := fill(vs, low, ratio, n, func(v float64) float64 {
 		if v < low {
 			return -1
 		}

@@ -11,20 +11,27 @@ import (
 
 // TimeSeries are the load and the rates of the whole service over time: requests
 // of warm-up, measured phase and tail, since all of them load the server. Rates
-// are per second. A series that this run cannot have is nil.
+// are per second. A series that this run cannot have is nil. Requests are counted in
+// longer buckets than what is there all the time: a rate of one request is noise.
 type TimeSeries struct {
+	First, Last float64 // first release, or due time, and last end, seconds from t = 0
 	Grid
+	Rates        Grid
 	InFlight     []float64 // mean over the bucket, from release to end
 	InFlightPeak []float64
 	Waiting      []float64 // mean number of requests that are due and not released
-	Offered      []float64 // due in the bucket, per second
-	Sent         []float64 // first byte written
-	Ended        []float64 // ok, by the end of the stream
-	Failed       []float64
-	Abandoned    []float64
 	OutputTokens []float64 // of ok requests, by their token events
-	InputTokens  []float64 // of ok requests, by their first token
+	// By Rates:
+	Offered     []float64 // due in the bucket
+	Sent        []float64 // first byte written
+	Ended       []float64 // ok, by the end of the stream
+	Failed      []float64
+	Abandoned   []float64
+	InputTokens []float64 // of ok requests, by their first token
 }
+
+// rateSamples is how many requests a bucket of rates holds on average, at least.
+const rateSamples = 8
 
 // LatencySeries are percentiles of one metric by the time of release of the
 // measured ok requests.
@@ -111,7 +118,14 @@ func (r *run) rate(g gridNS, of func(i int, q *metric.Request) (t int64, n float
 
 func (r *run) timeSeries(c *charter) *TimeSeries {
 	g := c.grid
-	t := &TimeSeries{Grid: g.seconds()}
+	sent := 0
+	for i := range r.reqs {
+		if loads(&r.reqs[i]) {
+			sent++
+		}
+	}
+	rates := newGrid(c.from, c.to, min(max(sent/rateSamples, 1), mostBuckets))
+	t := &TimeSeries{First: float64(c.from) / 1e9, Last: float64(c.to) / 1e9, Grid: g.seconds(), Rates: rates.seconds()}
 	var flight []edge
 	for at, d := range r.flight.Steps() {
 		if charted(at) {
@@ -126,7 +140,7 @@ func (r *run) timeSeries(c *charter) *TimeSeries {
 		}
 	}
 	one := func(f func(q *metric.Request) int64) []float64 {
-		return r.rate(g, func(_ int, q *metric.Request) (int64, float64, bool) { v := f(q); return v, 1, v != metric.Absent })
+		return r.rate(rates, func(_ int, q *metric.Request) (int64, float64, bool) { v := f(q); return v, 1, v != metric.Absent })
 	}
 	if t.Offered = one(func(q *metric.Request) int64 { return q.Due }); t.Offered != nil {
 		slices.SortFunc(waits, func(a, b edge) int { return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.d, b.d)) })
@@ -134,7 +148,7 @@ func (r *run) timeSeries(c *charter) *TimeSeries {
 	}
 	t.Sent = one(func(q *metric.Request) int64 { return q.WroteFirst })
 	ended := func(is func(o tape.Outcome) bool) []float64 {
-		return r.rate(g, func(i int, q *metric.Request) (int64, float64, bool) {
+		return r.rate(rates, func(i int, q *metric.Request) (int64, float64, bool) {
 			return q.End, 1, q.End != metric.Absent && is(r.facts[i].outcome)
 		})
 	}
@@ -149,7 +163,7 @@ func (r *run) timeSeries(c *charter) *TimeSeries {
 	if known {
 		t.OutputTokens = g.perSecond(c.tokens)
 	}
-	t.InputTokens = r.rate(g, func(_ int, q *metric.Request) (int64, float64, bool) {
+	t.InputTokens = r.rate(rates, func(_ int, q *metric.Request) (int64, float64, bool) {
 		first := q.FirstToken
 		if !q.Streamed {
 			first = q.End

@@ -44,6 +44,9 @@ func Economy(ws []analysis.Window) []string { return economy(ws) }
 // EconomyValue is the value of a row of Economy, nil where the window has none.
 func EconomyValue(w *analysis.Window, name string) *float64 { return economyValue(w, name) }
 
+// AtAGlance reports whether a row of Economy is one of those that people compare.
+func AtAGlance(name string) bool { return atAGlance(name) }
+
 // Missed are the checks that missed, failures before notes.
 func Missed(v analysis.Verdict) []analysis.Check { return missed(v) }
 

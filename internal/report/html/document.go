@@ -47,7 +47,10 @@ type leftOut struct {
 }
 
 type timeHead struct {
+	First float64 `json:"first"`
+	Last  float64 `json:"last"`
 	analysis.Grid
+	Rates  analysis.Grid       `json:"rates"`
 	Series map[string][]number `json:"series"`
 }
 
@@ -156,7 +159,7 @@ func must(b []byte, err error) []byte {
 
 func (h *head) charts(c *analysis.Charts) {
 	if t := c.Time; t != nil {
-		h.Time = &timeHead{Grid: t.Grid, Series: map[string][]number{}}
+		h.Time = &timeHead{First: t.First, Last: t.Last, Grid: t.Grid, Rates: t.Rates, Series: map[string][]number{}}
 		for name, s := range map[string][]float64{
 			"in_flight": t.InFlight, "in_flight_peak": t.InFlightPeak, "waiting": t.Waiting, "offered": t.Offered, "sent": t.Sent,
 			"ended": t.Ended, "failed": t.Failed, "abandoned": t.Abandoned, "output_tokens": t.OutputTokens, "input_tokens": t.InputTokens,

@@ -82,6 +82,7 @@ func packRows(p *packer, r *analysis.Results) (missing int64) {
 		{name: "cause", words: words{most: mostMessages}, of: func(r *analysis.Row) string { return clip(r.Cause) }},
 		{name: "message", words: words{most: mostMessages}, of: func(r *analysis.Row) string { return clip(r.Message) }},
 		{name: "session", words: words{most: mostSessions}, of: func(r *analysis.Row) string { return clip(r.Session) }},
+		{name: "cached_source", of: func(r *analysis.Row) string { return r.CachedSource }},
 		{name: "flags", words: words{most: mostMessages}, of: func(r *analysis.Row) string { return clip(strings.Join(r.Flags, ", ")) }},
 	}
 	kinds := map[string]uint{}

@@ -16,6 +16,7 @@ type view struct {
 	Lang, CSP  string
 	Style      template.CSS
 	R          *analysis.Results
+	Line       string // the verdict without its first words, which are the heading
 	Title      string
 	Started    string
 	Missed     []analysis.Check
@@ -89,6 +90,13 @@ func newView(r *analysis.Results, lang string) *view {
 	if v.Title == "" {
 		v.Title = r.Run
 	}
+	v.Line = r.Verdict.Line
+	for _, lead := range []string{"not fit for use", "fit for use"} {
+		if n := len(lead); len(v.Line) >= n && strings.EqualFold(v.Line[:n], lead) {
+			v.Line = strings.TrimLeft(v.Line[n:], ":; ")
+			break
+		}
+	}
 	v.Timed = v.Charts && r.Charts.Time != nil
 	v.Started, _, _ = strings.Cut(r.About.Started, ".")
 	v.Started = strings.TrimSuffix(strings.Replace(v.Started, "T", " ", 1), "Z")
@@ -152,7 +160,9 @@ func link(window, metric, stat string, v *float64) string {
 }
 
 func newWindow(r *analysis.Results, w *analysis.Window) windowView {
-	v := windowView{Window: w, Exists: w.From != nil, Held: report.Whole(w.Requests), Warnings: w.Warnings}
+	v := windowView{Window: w, Exists: w.From != nil, Held: report.Whole(w.Requests), Warnings: slices.DeleteFunc(slices.Clone(w.Warnings), func(t string) bool { // said above
+		return slices.ContainsFunc(report.Missed(r.Verdict), func(k analysis.Check) bool { return strings.Contains(k.Why, t) || strings.Contains(t, k.Why) && k.Why != "" })
+	})}
 	if !v.Exists {
 		return v
 	}
@@ -272,6 +282,9 @@ func (v *view) side(r *analysis.Results) {
 	value("input_tokens_per_s", func(w *analysis.Window) *float64 { return w.System.InputTokensPerS })
 	value("total_tokens_per_s", func(w *analysis.Window) *float64 { return w.System.TotalTokensPerS })
 	for _, name := range report.Economy(r.Windows) {
+		if !report.AtAGlance(name) {
+			continue
+		}
 		value(name, func(w *analysis.Window) *float64 { return report.EconomyValue(w, name) })
 	}
 	value("concurrency_mean", func(w *analysis.Window) *float64 { return w.System.ConcurrencyMean })

@@ -9,17 +9,20 @@ function addChart(host, o) {
   const canvas = el("canvas", { tabIndex: 0, role: "img" });
   const legend = el("div", { className: "legend" });
   const body = el("div", { className: "behind" });
-  const table = el("details", { on: { toggle: () => { if (table.open) fillTable(body, o.columns()); } } }, el("summary", {}, word("table")), body);
   const button = (key, f) => el("button", { type: "button", on: { click: f } }, word(key));
-  const title = () => (typeof o.title === "function" ? o.title() : say(o.title));
+  const title = () => o.plain || say(o.title);
+  const toggle = button("table", () => { body.hidden = !body.hidden; toggle.setAttribute("aria-expanded", !body.hidden); if (!body.hidden) fillTable(body, o.columns()); });
+  body.hidden = true;
+  toggle.setAttribute("aria-expanded", "false");
   const caption = el("figcaption", {},
-    el("span", { className: "title" }, o.def ? definedWord(o.def, o.title) : word(o.title)), o.note ? el("small", {}, word(o.note)) : null, legend,
+    el("span", { className: "title" }, o.def ? definedWord(o.def, o.plain || word(o.title)) : o.plain || word(o.title)), o.note ? el("small", {}, word(o.note)) : null, legend,
     el("span", { className: "chart-tools" },
       ...(o.tools || []),
+      toggle,
       button("csv", () => save(fileName(o.id + ".csv"), "text/csv", csv(o.columns()))),
       button("svg", () => { const pen = new Pen(960, o.height); o.draw(pen, 960, o.height, palettes.light, null); save(fileName(o.id + ".svg"), "image/svg+xml", pen.svg(title(), palettes.light.paper)); }),
       button("png", () => { const big = el("canvas", { width: 1920, height: o.height * 2 }), c = big.getContext("2d"); c.scale(2, 2); c.fillStyle = palettes.light.paper; c.fillRect(0, 0, 960, o.height); o.draw(c, 960, o.height, palettes.light, null); big.toBlob((b) => save(fileName(o.id + ".png"), "image/png", b)); })));
-  const figure = el("figure", { id: "chart-" + o.id, className: o.className || "" }, caption, canvas, table);
+  const figure = el("figure", { id: "chart-" + o.id, className: o.className || "" }, caption, canvas, body);
   canvas.style.height = o.height + "px";
   host.append(figure);
   const c = canvas.getContext("2d");
@@ -47,7 +50,7 @@ function addChart(host, o) {
         if (val.textContent !== v) val.textContent = v;
       });
     },
-    relabel() { canvas.setAttribute("aria-label", o.label ? o.label() : title()); if (table.open) fillTable(body, o.columns()); chart.draw(); },
+    relabel() { canvas.setAttribute("aria-label", o.label ? o.label() : title()); if (!body.hidden) fillTable(body, o.columns()); chart.draw(); },
   };
   chart.later = soon(chart.draw);
   new ResizeObserver(chart.later).observe(canvas);
@@ -69,6 +72,6 @@ function fillTable(host, columns) {
 }
 
 // definedWord is a word with its definition on hover and focus.
-function definedWord(name, key) {
-  return el("button", { type: "button", className: "def", data: { def: name } }, word(key));
+function definedWord(name, text) {
+  return el("button", { type: "button", className: "def", data: { def: name } }, text);
 }

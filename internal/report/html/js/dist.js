@@ -1,7 +1,8 @@
 // Distributions of the chosen window, and TTFT against lengths.
 
 const distState = { log: true, all: false };
-const curveColors = ["blue", "orange", "green", "purple", "grey"];
+const curveColors = ["orange", "green", "purple", "grey", "sky"];
+const curveColor = (kind) => (kind === state.kind ? "blue" : curveColors[state.doc.windows.indexOf(kind) % curveColors.length]);
 
 const summaryOf = (kind, metric) => state.doc.results.windows.find((w) => w.kind === kind)?.metrics?.[metric] || null;
 const distOf = (kind, metric) => state.doc.dists.find((d) => d.window === kind && d.metric === metric);
@@ -41,9 +42,9 @@ function makeDists() {
       id: m.replace(/_ms$/, "").replaceAll("_", "-") + "-cdf", title: m + ".cdf", def: m, height: 190,
       draw: (c, w, h, ink) => {
         const list = curves();
-        return list.length ? drawCDF(c, w, h, { curves: list.map((x) => ({ cdf: x.d.cdf, color: curveColors[d.windows.indexOf(x.kind) % curveColors.length], width: x.kind === state.kind ? 2.25 : 1.5, dash: x.kind === state.kind ? null : [5, 3] })), log: distState.log, unit, marks: marksOf(m) }, ink) : nothing(c, w, h, ink);
+        return list.length ? drawCDF(c, w, h, { curves: list.map((x) => ({ cdf: x.d.cdf, color: curveColor(x.kind), width: x.kind === state.kind ? 2.25 : 1.5, dash: x.kind === state.kind ? null : [5, 3] })), log: distState.log, unit, marks: marksOf(m) }, ink) : nothing(c, w, h, ink);
       },
-      legend: () => curves().map((x) => ({ color: curveColors[d.windows.indexOf(x.kind) % curveColors.length], text: x.kind, dash: x.kind !== state.kind })),
+      legend: () => curves().map((x) => ({ color: curveColor(x.kind), text: x.kind, dash: x.kind !== state.kind })),
       columns: () => {
         const list = curves();
         return list.length === 1 ? [{ name: "q", values: list[0].d.cdf.map((p) => p.q) }, { name: unit, values: list[0].d.cdf.map((p) => p.v) }]

@@ -133,7 +133,7 @@ function frame(c, w, h, o, ink) {
   c.lineWidth = 1;
   c.textBaseline = "middle";
   c.textAlign = "right";
-  for (const v of o.yLog ? logTicks(y.lo, y.hi, box.h / 30) : ticks(y.lo, y.hi, Math.max(2, box.h / 36))) {
+  for (const v of o.noY ? [] : o.yLog && y.hi > 8 * y.lo ? logTicks(y.lo, y.hi, box.h / 30) : ticks(y.lo, y.hi, Math.max(2, box.h / 36))) {
     const at = Math.round(y(v)) + 0.5;
     c.strokeStyle = ink.grid;
     c.beginPath(); c.moveTo(box.x, at); c.lineTo(box.x + box.w, at); c.stroke();
@@ -147,7 +147,7 @@ function frame(c, w, h, o, ink) {
     c.textBaseline = "top";
     c.fillStyle = ink.faint;
     let last = -1e9;
-    const list = o.xLog ? logTicks(x.lo, x.hi, box.w / 60) : ticks(x.lo, x.hi, box.w / 80);
+    const list = o.xLog && x.hi > 8 * x.lo ? logTicks(x.lo, x.hi, box.w / 60) : ticks(x.lo, x.hi, box.w / 80);
     for (const v of list) {
       const at = x(v), text = (o.xText || tick)(v), half = c.measureText(text).width / 2;
       c.beginPath(); c.moveTo(Math.round(at) + 0.5, box.y + box.h); c.lineTo(Math.round(at) + 0.5, box.y + box.h + 4); c.stroke();
@@ -225,7 +225,7 @@ function drawTime(c, w, h, o, ink) {
       c.beginPath(); c.moveTo(f.box.x, f.y(l.v)); c.lineTo(f.box.x + f.box.w, f.y(l.v)); c.stroke();
       c.setLineDash([]);
       c.fillStyle = ink.faint; c.textAlign = "right"; c.textBaseline = "alphabetic";
-      c.fillText(l.text, f.box.x + f.box.w - 4, f.y(l.v) - 3);
+      c.fillText(l.text, f.box.x + f.box.w - 4, f.y(l.v) + (f.y(l.v) - f.box.y < 14 ? 12 : -3));
     }
     if (o.cursor !== null && o.cursor !== undefined && o.cursor >= o.view[0] && o.cursor <= o.view[1]) {
       c.strokeStyle = ink.text;
@@ -300,7 +300,7 @@ function drawDots(c, f, p, view, alpha) {
   const n = p.t.length;
   if (n <= 4000) {
     c.globalAlpha = alpha;
-    for (let i = 0; i < n; i++) if (p.t[i] >= view[0] && p.t[i] <= view[1] && Number.isFinite(p.v[i])) c.fillRect(f.x(p.t[i]) - 1.25, f.y(p.v[i]) - 1.25, 2.5, 2.5);
+    for (let i = 0; i < n; i++) if (p.t[i] >= view[0] && p.t[i] <= view[1] && Number.isFinite(p.v[i])) c.fillRect(f.x(p.t[i]) - 1.5, f.y(p.v[i]) - 1.5, 3, 3);
     c.globalAlpha = 1;
     return;
   }

@@ -6,7 +6,7 @@ const rowList = { sort: "seq", down: false, window: "", outcome: "", order: null
 const rowFields = ["seq", "phase", "outcome", "released", "slot_wait", "ttft_ms", "tpot_ms", "itl_ms", "e2e_ms", "input", "cached", "output", "finish", "message"];
 const metricField = { input_tokens: "input", output_tokens: "output", cached_tokens: "cached", slot_wait_ms: "slot_wait", pacer_lag_ms: "pacer_lag" };
 const fieldTitle = { seq: "#", itl_ms: "itl_max", ttft_ms: "TTFT ms", tpot_ms: "TPOT ms", e2e_ms: "E2E ms" };
-const csvFields = ["seq", "phase", "outcome", "status", "cause", "released", "slot_wait", "pacer_lag", "connect", "ttft_ms", "ttft_from_due_ms", "tpot_ms", "itl_ms", "e2e_ms", "e2e_from_due_ms", "stream_end_ms", "input", "cached", "output", "asked", "finish", "attempts", "session", "turn", "data_row", "flags", "message"];
+const csvFields = ["seq", "phase", "outcome", "status", "cause", "released", "slot_wait", "pacer_lag", "connect", "ttft_ms", "ttft_from_due_ms", "tpot_ms", "itl_ms", "e2e_ms", "e2e_from_due_ms", "stream_end_ms", "input", "cached", "cached_source", "output", "asked", "finish", "attempts", "session", "turn", "data_row", "flags", "message"];
 const csvNames = { released: "released_s", slot_wait: "slot_wait_ms", pacer_lag: "pacer_lag_ms", connect: "connect_ms", itl_ms: "itl_max_ms", input: "input_tokens", cached: "cached_tokens", output: "output_tokens", asked: "asked_tokens", data_row: "dataset_row" };
 
 const rowColumns = (order) => csvFields.filter(column).map((f) => ({ name: csvNames[f] || f, values: order.map((i) => value(f, i)) }));

@@ -107,21 +107,23 @@ function steer(canvas, frameOf, o = {}) {
 // timeChart is a chart of the view. series: [{name, color, values|points, grid, kind,
 // dash}], each with a column in the table.
 function timeChart(host, o) {
-  const shown = o.series.filter((s) => s.values || s.points);
-  if (!shown.length) return null;
+  const shown = o.series.filter((s) => (s.values || s.points?.v)?.some((v) => v !== null && v === v));
+  const named = shown.filter((s) => s.name || s.plain), nameOf = (s) => s.plain || say(s.name);
+  if (!named.length) return null;
   const log = { on: false };
   const toggle = o.canLog ? [el("label", {}, el("input", { type: "checkbox", on: { change: (e) => { log.on = e.target.checked; chart.draw(); } } }), " ", word("log"))] : [];
   const chart = addChart(host, {
-    id: o.id, title: o.title, note: o.note, def: o.def, height: o.height || 150, time: true, tools: toggle,
+    id: o.id, title: o.title, plain: o.plain, note: o.note, def: o.def, height: o.height || 150, time: true, tools: toggle,
     draw: (c, w, h, ink, cursor) => drawTime(c, w, h, { series: shown, view: time.view, spans: windowsOf(state.kind), log: log.on, cursor, lines: o.lines }, ink),
-    legend: () => shown.filter((s) => s.name).map((s) => ({ color: s.color, dash: s.dash, text: say(s.name), value: () => atCursor(s) })),
+    legend: () => named.map((s) => ({ color: s.color, dash: s.dash, text: nameOf(s), value: () => atCursor(s) })),
     columns: () => {
       if (o.columns) return o.columns();
-      const first = shown.find((s) => s.grid), list = shown.filter((s) => s.name);
+      const first = shown.find((s) => s.grid), list = named;
+      if (!first && list.length > 1 && list.some((s) => s.points.t !== list[0].points.t)) return [{ name: "series", values: list.flatMap((s) => s.points.t.map(() => nameOf(s))) }, { name: "t_s", values: list.flatMap((s) => s.points.t) }, { name: "value", values: list.flatMap((s) => s.points.v) }];
       const t = first ? Array.from({ length: first.grid.n }, (_, i) => +(first.grid.from + i * first.grid.step).toPrecision(12)) : shown[0].points.t;
-      return [{ name: first ? "from_s" : "t_s", values: [...t] }, ...list.map((s) => ({ name: s.column || s.name, values: [...(s.values || s.points.v)] }))];
+      return [{ name: first ? "from_s" : "t_s", values: [...t] }, ...list.map((s) => ({ name: s.column || s.name || s.plain, values: [...(s.values || s.points.v)] }))];
     },
-    label: () => say("chart.label", say(o.title), shown.filter((s) => s.name).map((s) => `${say(s.name)}: ${say("peak")} ${num(greatest(s.values || s.points.v))}`).join("; ")),
+    label: () => say("chart.label", o.plain || say(o.title), named.map((s) => `${nameOf(s)}: ${say("peak")} ${num(greatest(s.values || s.points.v))}`).join("; ")),
   });
   steer(chart.canvas, () => chart.frame);
   return chart;
@@ -137,7 +139,8 @@ function makeTime() {
   const d = state.doc, host = find("#time-charts");
   if (!d.time || !host) return;
   const t = d.time, g = { from: t.From, step: t.Step, n: t.N }, s = t.series;
-  time.all = [g.from, g.from + g.step * g.n];
+  const rg = { from: t.rates.From, step: t.rates.Step, n: t.rates.N };
+  time.all = [t.first, Math.max(t.last, t.first + 1e-3)];
   time.view = [...time.all];
   const ruler = addChart(host, {
     id: "windows", title: "windows", height: Math.max(1, d.windows.length) * 16 + 2, time: true, className: "ruler",
@@ -151,11 +154,12 @@ function makeTime() {
     if (kind && windowsOf(kind).length) choose(kind);
   });
   const of = (name, series, color, more = {}) => ({ name, color, values: series, grid: g, kind: "step", ...more });
+  const rate = (name, series, color, more = {}) => of(name, series, color, { grid: rg, ...more });
   const cap = d.results.load.concurrency;
   timeChart(host, { id: "in-flight", title: "in_flight", note: "in_flight.note", series: [of("in_flight", s.in_flight, "blue", { kind: "area" }), of("peak", s.in_flight_peak, "sky", { width: 1 }), of("waiting", s.waiting, "orange")], lines: cap ? [{ v: cap, text: "C = " + num(cap) }] : [] });
-  timeChart(host, { id: "rates", title: "rates", note: "rates.note", series: [of("offered", s.offered, "grey", { dash: [4, 3] }), of("sent", s.sent, "blue"), of("ended", s.ended, "green"), of("failed", s.failed, "red"), of("abandoned", s.abandoned, "purple")] });
+  timeChart(host, { id: "rates", title: "rates", note: "rates.note", series: [rate("offered", s.offered, "grey", { dash: [4, 3] }), rate("sent", s.sent, "blue"), rate("ended", s.ended, "green"), rate("failed", s.failed, "red"), rate("abandoned", s.abandoned, "purple")] });
   timeChart(host, { id: "output-tokens", title: "output_rate", def: "system.output_tokens_per_s", series: [of("output_rate", s.output_tokens, "green", { kind: "area" })] });
-  timeChart(host, { id: "input-tokens", title: "input_rate", def: "input_tokens_per_s", height: 110, series: [of("input_rate", s.input_tokens, "purple", { kind: "area" })] });
+  timeChart(host, { id: "input-tokens", title: "input_rate", def: "input_tokens_per_s", height: 110, series: [rate("input_rate", s.input_tokens, "purple", { kind: "area" })] });
   for (const l of d.latency) {
     const lg = { from: l.From, step: l.Step, n: l.N }, line = (name, v, color, more) => ({ name, values: v, grid: lg, color, kind: "line", ...more });
     timeChart(host, {
@@ -164,6 +168,9 @@ function makeTime() {
       columns: () => [{ name: "from_s", values: l.P50.map((_, i) => +(lg.from + i * lg.step).toPrecision(12)) }, { name: "n", values: l.count }, { name: "p50_ms", values: l.P50 }, { name: "p90_ms", values: l.P90 }, { name: "p99_ms", values: l.P99 }],
     });
   }
+  for (const c of serverCharts(d.results.server?.lines || [])) timeChart(host, c);
+  const slices = d.results.cache?.over_time || [];
+  if (slices.length > 1) timeChart(host, { id: "cached-ratio", title: "cached_over_time", height: 110, series: [{ name: "cached_share", color: "purple", kind: "line", points: { t: slices.map((s) => (s.from_s + s.to_s) / 2), v: slices.map((s) => (s.cached_ratio === null ? null : s.cached_ratio * 100)) } }] });
   for (const b of findAll("[data-zoom]")) b.addEventListener("click", () => {
     const k = b.dataset.zoom, spans = windowsOf(state.kind);
     if (k === "in") zoomBy(0.5);
@@ -173,13 +180,25 @@ function makeTime() {
   });
 }
 
+// serverCharts are the server's own gauges: those of one name and unit together, a
+// line for each page.
+function serverCharts(lines) {
+  const by = new Map();
+  for (const l of lines) (by.get(l.name) || by.set(l.name, []).get(l.name)).push(l);
+  const colors = ["blue", "orange", "green", "purple", "grey", "yellow", "sky", "red"];
+  return [...by].map(([name, list]) => ({
+    id: "server-" + name.replaceAll("_", "-"), height: 110, def: "server." + name, plain: `${state.doc.defs["server." + name]?.title || name.replaceAll("_", " ")}, ${list[0].unit}`, note: "server.note",
+    series: list.map((l, i) => ({ plain: l.source + (l.part === undefined ? "" : ` (${l.part})`), column: l.source, color: colors[i % colors.length], kind: "line", points: { t: l.t_s, v: l.value } })),
+  }));
+}
+
 // cloudOf are the measured ok requests as dots: by release, one value each.
 function cloudOf(metric) {
   const vs = column(metric), at = column("released");
   if (!vs || !at) return {};
   const keep = [];
   for (let i = 0; i < vs.length; i++) if (vs[i] === vs[i] && value("outcome", i) === "ok" && value("phase", i) === "measure") keep.push(i);
-  return { name: null, color: "grey", kind: "dots", points: { t: Float64Array.from(keep, (i) => at[i]), v: Float64Array.from(keep, (i) => vs[i]) }, alpha: keep.length > 1000 ? 0.25 : 0.45 };
+  return { name: null, color: "grey", kind: "dots", points: { t: Float64Array.from(keep, (i) => at[i]), v: Float64Array.from(keep, (i) => vs[i]) }, alpha: keep.length > 1000 ? 0.3 : 0.6 };
 }
 
 function makeClient() {

@@ -73,7 +73,7 @@ function standsFor(a, b) {
 
 // drawFall draws the rows [a, b) over the view.
 function drawFall(c, w, h, o, ink) {
-  const f = frame(c, w, h, { x: o.view, y: [o.rows[1], o.rows[0]], xUnit: "s", yText: () => "" }, ink);
+  const f = frame(c, w, h, { x: o.view, y: [o.rows[1], o.rows[0]], xUnit: "s", noY: true }, ink);
   bands(c, f, o.spans, ink);
   const [a, b] = o.rows, count = b - a, px = f.box.h / Math.max(1e-9, count), lines = Math.min(Math.ceil(count), Math.floor(f.box.h));
   const sx = (f.x.hi - f.x.lo) / f.box.w;
@@ -84,7 +84,7 @@ function drawFall(c, w, h, o, ink) {
       const y = px >= 1 ? f.box.y + (p - a) * px : f.box.y + (k * f.box.h) / lines, height = px >= 1 ? Math.max(1, px - (px > 3 ? 1 : 0)) : Math.ceil(f.box.h / lines);
       drawRequest(c, f, p, y, height, sx, ink);
     }
-    if (o.selected >= a - 1 && o.selected < b) {
+    if (o.selected >= Math.floor(a) && o.selected < b) {
       const y = f.box.y + (o.selected - a) * px;
       c.strokeStyle = ink.text;
       c.lineWidth = 1.5;
@@ -97,9 +97,9 @@ function drawFall(c, w, h, o, ink) {
     }
   });
   c.fillStyle = ink.faint; c.textAlign = "right"; c.textBaseline = "top"; c.font = chartFont;
-  c.fillText("#" + num(Math.floor(a) + 1), f.box.x - 6, f.box.y);
+  c.fillText(num(Math.floor(a) + 1), f.box.x - 6, f.box.y);
   c.textBaseline = "alphabetic";
-  c.fillText("#" + num(Math.min(fall.order.length, Math.ceil(b))), f.box.x - 6, f.box.y + f.box.h);
+  c.fillText(num(Math.min(fall.order.length, Math.ceil(b))), f.box.x - 6, f.box.y + f.box.h);
   return f;
 }
 
@@ -140,7 +140,7 @@ function makeFall() {
   if (!host) return;
   if (!state.doc.time || !prepareFall()) { host.append(el("p", { className: "absent" }, word(state.doc.rows ? "untimed" : "no_rows"))); return; }
   const taller = (k) => { fall.zoom = Math.min(Math.max(1, fall.zoom * k), Math.max(1, fall.order.length)); chart.draw(); };
-  const info = el("div", { className: "info", id: "row-info" });
+  const info = el("div", { className: "info", id: "row-info" }, el("span", { className: "hint" }, word("row.pick")));
   const name = (i) => fall.order[i];
   const chart = addChart(host, {
     id: "waterfall", title: "waterfall.title", height: 420, time: true, note: "waterfall.note",
