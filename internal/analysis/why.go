@@ -352,9 +352,7 @@ func (w *why) next() {
 	case StateStopped:
 		add(report, "the numbers of what ended before; run again for the rest")
 	default:
-		if len(t.Next) == 0 {
-			add(report, "the whole report")
-		}
+		add(report, "the numbers, with every missed check")
 	}
 }
 
@@ -415,7 +413,9 @@ func checkStage(name string) string {
 	switch name {
 	case "tape_complete", "tape_consistent", "counts_add_up", "merged_alike":
 		return StageRecord
-	case "client_bound", "offered_rate", "client_limit", "failures", "failures_allowed", "slot_wait", "send_delay", "attempts", "server_changed":
+	case "client_limit":
+		return StageConnect
+	case "client_bound", "offered_rate", "failures", "failures_allowed", "slot_wait", "send_delay", "attempts", "server_changed":
 		return StageRequest
 	case "token_sources", "usage_contradicted", "usage_missing", "not_streamed", "output_short", "output_off_text", "bursts", "cache_state", "cache_off_plan":
 		return StageStream

@@ -85,14 +85,14 @@ func (w *why) byConnection(c *whyClass, at []int) string {
 	if c.withConn == 0 {
 		return "no connection was made"
 	}
-	hit, all := map[int64]bool{}, map[int64]bool{}
+	hit, all := map[int64]bool{}, map[int64]int64{}
 	var reused, others, othersReused, k int64
 	for i := range ends {
 		e := &ends[i]
 		if e.conn == 0 {
 			continue
 		}
-		all[e.conn] = true
+		all[e.conn]++
 		switch {
 		case e.class == c:
 			k++
@@ -118,7 +118,10 @@ func (w *why) byConnection(c *whyClass, at []int) string {
 	case k >= 3 && reused == 0 && p < byChance:
 		return "all on new connections, " + text
 	case k >= 3 && len(hit) == 1 && len(all) > 1:
-		return "all on one connection of " + thousands(int64(len(all)))
+		on := all[ends[at[0]].conn]
+		if stat.Fisher(k, on, 0, k+others-on)*float64(len(all)) < byChance {
+			return "all on one connection of " + thousands(int64(len(all)))
+		}
 	}
 	return fmt.Sprintf("on %s; %s on one that was used before", text, thousands(reused))
 }
