@@ -60,6 +60,7 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, chat bool, api
 	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
 	a.t.Received = s.now()
 	a.t.N = int(s.number.Add(1) - 1)
+	s.arrived(int64(a.t.N) + 1)
 	if a.t.ID == "" {
 		rnd := rand.New(rand.NewPCG(s.o.Seed, uint64(a.t.N)))
 		a.t.ID = fmt.Sprintf("%016x%016x", rnd.Uint64(), rnd.Uint64())

@@ -67,6 +67,9 @@ type Options struct {
 	Faults  []Fault       `json:"faults"`   // by their shares; at most one a request
 	FaultAt map[int]Fault `json:"fault_at"` // by number of the generation request, from 0; wins over Faults
 
+	Nodes         map[Node]string `json:"nodes"`          // addresses of prefill and decode servers' own metrics pages; the entry then has none
+	MetricsFaults []MetricsFault  `json:"metrics_faults"` // of metrics pages
+
 	Scripts []Script `json:"scripts"` // timelines that answer every generation request instead of the engine
 
 	OnTruth func(Truth) `json:"-"` // called once a generation request, from its goroutine, before the response ends
@@ -141,6 +144,19 @@ func (o *Options) Validate() error {
 	for n, f := range o.FaultAt {
 		if err := f.validate(); err != nil {
 			return fmt.Errorf("simulated server: fault at request %d: %w", n, err)
+		}
+	}
+	for node := range o.Nodes {
+		if node != NodePrefill && node != NodeDecode {
+			return fmt.Errorf("simulated server: a node must be %s or %s, not %q", NodePrefill, NodeDecode, node)
+		}
+	}
+	if len(o.Nodes) > 0 && !o.Disaggregated {
+		return fmt.Errorf("simulated server: nodes need Disaggregated")
+	}
+	for i := range o.MetricsFaults {
+		if err := o.MetricsFaults[i].validate(); err != nil {
+			return fmt.Errorf("simulated server: metrics fault %d: %w", i+1, err)
 		}
 	}
 	if len(o.Scripts) > 0 {

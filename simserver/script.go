@@ -71,6 +71,7 @@ func (s *Server) pickScript(r *http.Request, _ []byte) *wirecase.Answer {
 	}
 	s.count(r.URL.Path)
 	n := int(s.number.Add(1) - 1)
+	s.arrived(int64(n) + 1)
 	a := s.script.Answer(n)
 	if s.truths.wanted() {
 		now := s.now()

@@ -24,6 +24,8 @@ type Server struct {
 	raw    *wirecase.Server   // plays scripts; nil: none
 	script *wirecase.Rotation // nil: none
 
+	metrics metricsState
+
 	mu     sync.Mutex
 	closed bool
 	gone   chan struct{} // closed by Close
@@ -49,6 +51,7 @@ func NewWithClock(o Options, clk *sim.Clock) *Server {
 		o: o, clk: clk, engine: engine, seen: map[string]int64{}, gone: make(chan struct{}),
 		truths: truths{keep: o.Keep, out: o.Trace, on: o.OnTruth},
 	}
+	s.beginMetrics()
 	if len(o.Scripts) > 0 {
 		if s.script, err = o.rotation(); err != nil {
 			panic(err)
@@ -69,6 +72,7 @@ func (s *Server) Close() error {
 	}
 	s.closed = true
 	s.mu.Unlock()
+	s.endMetrics()
 	s.engine.Close()
 	if s.raw != nil {
 		s.raw.Close()
@@ -155,9 +159,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/health", "/health_generate":
 		serve = func(http.ResponseWriter, *http.Request) {}
 	case "/metrics", "/metrics/":
-		serve = s.metrics
+		serve = func(w http.ResponseWriter, r *http.Request) { s.metricsPage(w, r, NodeUnified) }
+		if len(s.o.Nodes) > 0 { // the entry of a pair is a router, whose page is another
+			serve = http.NotFound
+		}
 	case "/get_server_info", "/server_info":
-		serve = s.serverInfo
+		serve = func(w http.ResponseWriter, r *http.Request) { s.serverInfo(w, r, NodeUnified) }
 	case "/get_model_info", "/model_info":
 		serve = s.modelInfo
 	case "/flush_cache":
@@ -219,15 +226,19 @@ func (s *Server) modelInfo(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request, node Node) {
 	st := s.engine.Stats()
+	mode := string(node)
+	if node == NodeUnified {
+		mode = "null"
+	}
 	writeJSON(w, http.StatusOK, map[string]any{
 		"model_path": s.o.Model, "served_model_name": s.o.Model, "tokenizer_path": s.o.Model,
 		"context_length": s.o.Context, "max_running_requests": s.o.Slots,
 		"max_total_num_tokens": s.kvTokens(), "max_req_input_len": s.o.Context - 1,
 		"page_size": s.o.PageSize, "chunked_prefill_size": s.o.ChunkTokens,
 		"disable_radix_cache": !s.o.Cache, "enable_cache_report": s.o.CacheReport != CacheReportOff, "enable_metrics": true,
-		"disaggregation_mode": "null", "random_seed": s.o.Seed, "tp_size": 1, "dp_size": 1,
+		"disaggregation_mode": mode, "random_seed": s.o.Seed, "tp_size": 1, "dp_size": 1,
 		"status": "ready", "version": s.o.Version, "simulated": true,
 		"internal_states": []map[string]any{{
 			"last_gen_throughput":            st.GenThroughput,

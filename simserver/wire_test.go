@@ -231,7 +231,7 @@ func TestOtherPaths(t *testing.T) {
 		part         string
 	}{
 		{"GET", "/health", nil, 200, ""},
-		{"GET", "/metrics", nil, 200, "sglang:num_running_reqs{model_name=\"sim-7b\"} 0"},
+		{"GET", "/metrics", nil, 200, "sglang:num_running_reqs{engine_type=\"unified\",model_name=\"sim-7b\"} 0"},
 		{"GET", "/v1/models", nil, 401, `{"error":"Unauthorized"}`},
 		{"POST", "/v1/chat/completions", []string{"Authorization", "Bearer sk-2"}, 401, "Unauthorized"},
 		{"GET", "/v1/models", auth, 200, `"id":"sim-7b"`},

@@ -29,6 +29,7 @@ type simFlags struct {
 	noRole, earlyRole    bool
 	faults, faultsAt     []string
 	scripts              []string
+	nodes, pageFaults    []string
 	options              simserver.Options
 }
 
@@ -114,6 +115,8 @@ func (f *simFlags) register(fs *pflag.FlagSet) {
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "of lengths, words, acceptance and faults")
 	fs.StringArrayVar(&f.faults, "fault", nil, "fault with its share (see above); may be repeated")
 	fs.StringArrayVar(&f.scripts, "script", nil, "`FILE[,weight=W]` of timelines that answer instead of the engine; may be repeated")
+	fs.StringSliceVar(&f.nodes, "metrics-addr", nil, "`prefill=ADDR,decode=ADDR`: a pair of servers with a metrics page each, behind --addr; with --disaggregated")
+	fs.StringArrayVar(&f.pageFaults, "metrics-fault", nil, "`KIND[,node=prefill][,at=3s]` of metrics pages (docs/sim.md); may be repeated")
 	fs.StringArrayVar(&f.faultsAt, "fault-at", nil, "`N:FAULT` of generation request N, counted from 0; may be repeated")
 }
 
@@ -190,6 +193,23 @@ func (f *simFlags) resolve(fs *pflag.FlagSet) (simserver.Options, error) {
 		}
 		o.FaultAt[i] = x
 	}
+	for _, text := range f.nodes {
+		node, addr, ok := strings.Cut(text, "=")
+		if !ok {
+			return o, fmt.Errorf("--metrics-addr %s: must be prefill=ADDR,decode=ADDR", text)
+		}
+		if o.Nodes == nil {
+			o.Nodes = map[simserver.Node]string{}
+		}
+		o.Nodes[simserver.Node(node)] = addr
+	}
+	for _, s := range f.pageFaults {
+		x, err := simserver.ParseMetricsFault(s)
+		if err != nil {
+			return o, err
+		}
+		o.MetricsFaults = append(o.MetricsFaults, x)
+	}
 	for _, text := range f.scripts {
 		s := simserver.Script{Path: text}
 		if path, weight, ok := strings.Cut(text, ",weight="); ok {
@@ -210,8 +230,10 @@ func (a *app) sim(cmd *cobra.Command, f *simFlags) error {
 	if err != nil {
 		return usageError(err.Error(), "see tokentape sim --help")
 	}
-	if !f.expose && !loopback(f.addr) {
-		return usageError("--addr "+f.addr+" is not a loopback address: others could reach the simulated server", "if that is wanted: add --expose")
+	for _, addr := range append([]string{f.addr}, slices.Sorted(maps.Values(o.Nodes))...) {
+		if !f.expose && !loopback(addr) {
+			return usageError(addr+" is not a loopback address: others could reach the simulated server", "if that is wanted: add --expose")
+		}
 	}
 	if f.stopAfter < 0 {
 		return usageError("--for must not be negative")
@@ -240,6 +262,9 @@ func (a *app) sim(cmd *cobra.Command, f *simFlags) error {
 	}
 	fmt.Fprintln(a.stdout, srv.URL)
 	fmt.Fprintf(a.stderr, "simulated SGLang server with model %s; try: tokentape run --url %s --dataset data.jsonl\n", o.Model, strings.TrimPrefix(srv.URL, "http://"))
+	for _, node := range slices.Sorted(maps.Keys(srv.Nodes)) {
+		fmt.Fprintf(a.stderr, "metrics page of the %s server: %s/metrics\n", node, srv.Nodes[node])
+	}
 	<-ctx.Done()
 	st := srv.Stats()
 	err = srv.Close()

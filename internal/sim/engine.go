@@ -264,7 +264,7 @@ func (e *Engine) admit(start int64) {
 		s.admitted, s.cached = start, cached
 		s.mu.Unlock()
 		e.prefill = append(e.prefill, s)
-		e.stats.admitted(s, cached)
+		e.stats.admitted(s, start, cached)
 	}
 	if n > 0 {
 		e.waiting = slices.Delete(e.waiting, 0, n)
@@ -351,6 +351,7 @@ func (e *Engine) finishDecode(l *lane, n int) {
 			}
 			s.accepting[a]++
 			s.mu.Unlock()
+			e.stats.drafted, e.stats.accepted = e.stats.drafted+int64(draft), e.stats.accepted+int64(a)
 			k += int64(a)
 		}
 		if !e.emit(s, l.end, k) {
