@@ -14,7 +14,7 @@ func (r *run) tapeComplete() Check {
 	c := Check{Name: "tape_complete", Severity: SeverityFail, Result: ResultPass, Unit: "faults", Value: ref(float64(len(r.faults))), Limit: ref(0),
 		Do: "the numbers cover only what is on the tape; run again and let it end"}
 	switch {
-	case r.footer != nil && (r.footer.Reason == tape.ReasonRefused || r.footer.Reason == tape.ReasonWarmup || r.footer.Reason == tape.ReasonPrepare):
+	case r.footer != nil && (r.footer.Reason == tape.ReasonRefused || r.footer.Reason == tape.ReasonWarmup || r.footer.Reason == tape.ReasonPrepare || r.footer.Reason == tape.ReasonProbe):
 		c.Do = "the server refused the first requests: mend what their message says (key, path, model), then run again"
 	case r.footer != nil && len(r.faults) > 0:
 		c.Do = "the file was changed or damaged after the run: read the original"

@@ -22,6 +22,7 @@ func (r *run) checks(res *Results, o Options) []Check {
 		r.tokenSources(),
 		r.usageContradicted(),
 		r.serverChanged(),
+		r.probeContradicted(),
 		r.clientLimit(res),
 		r.failures(res),
 
@@ -61,6 +62,7 @@ var missed = map[string]string{
 	"token_sources":      "token sources mixed",
 	"usage_contradicted": "token counts contradict each other",
 	"server_changed":     "server changed in mid-run",
+	"probe_contradicted": "what the probe saw did not hold",
 	"client_limit":       "the client's machine failed, not the server",
 	"failures":           "too many failures",
 	"failures_allowed":   "some requests failed",

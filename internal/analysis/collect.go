@@ -119,9 +119,9 @@ type fact struct {
 	content                uint64 // stands for the dataset row's bytes
 	connID                 int64
 	model                  tape.Opt[string] // that the answer named; "": the one that was asked for
-	remote                 string // address that it went to
-	conn                   int64  // release to connection; metric.Absent: there was none
-	noPart                 bool   // of a part that the header does not name; taken for the first
+	remote                 string           // address that it went to
+	conn                   int64            // release to connection; metric.Absent: there was none
+	noPart                 bool             // of a part that the header does not name; taken for the first
 }
 
 // collect makes one pass over the tape. Token events stay in memory up to a

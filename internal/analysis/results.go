@@ -28,6 +28,7 @@ type Results struct {
 	Server      *Server       `json:"server,omitempty"`  // its metrics pages
 	Cache       *Cache        `json:"cache,omitempty"`   // of the server's prefix cache
 	Speculation *Speculation  `json:"speculation,omitempty"`
+	Probe       *Probe        `json:"probe,omitempty"` // how the server was looked at before the load, or without one
 	About       About         `json:"about"`
 
 	// Rows are the derived values per request, in plan order; never in

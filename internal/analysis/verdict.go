@@ -8,6 +8,9 @@ import (
 // verdict judges the run by its checks: a missed check of severity fail decides,
 // notes are counted.
 func (r *run) verdict(res *Results, o Options) Verdict {
+	if res.Probe != nil && res.Probe.Only {
+		return r.probeVerdict(res)
+	}
 	v := Verdict{Fit: true, Checks: r.checks(res, o)}
 	var failed, notes []string
 	for i := range v.Checks {

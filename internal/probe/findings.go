@@ -3,6 +3,7 @@ package probe
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tokentape/tape"
@@ -11,6 +12,7 @@ import (
 // findings are the replies of a probe by what they try, and what was never asked.
 type findings struct {
 	look *Result
+	root string // of the server, which texts leave out
 
 	whole, stream, other, eos, least, first, second *reply
 
@@ -424,14 +426,15 @@ func (f *findings) overhead() {
 
 // served is what GETs said, and whether a worker of a disaggregated service spoke.
 func (f *findings) served() {
+	short := func(from string) string { return strings.ReplaceAll(from, "GET "+f.root, "GET ") }
 	if c := f.look.Context; c.Tokens > 0 {
 		f.c.Context = tape.Some(c.Tokens)
-		f.c.How["context"] = c.From
+		f.c.How["context"] = short(c.From)
 	} else {
 		f.c.How["context"] = "the server does not say; it is never tried by overfilling"
 	}
 	if e := f.look.Entry; e.Kind != "" {
-		f.c.Entry, f.c.How["entry"] = e.Kind, e.From
+		f.c.Entry, f.c.How["entry"] = e.Kind, short(e.From)
 		return
 	}
 	for _, r := range f.all() {

@@ -140,6 +140,7 @@ func (l Look) Do(ctx context.Context) (*Result, error) {
 	res.Entry.From = line(l.Secrets, res.Entry.From, maxText)
 	for i := range res.Steps {
 		st := &res.Steps[i]
+		st.Seen = strings.ReplaceAll(st.Seen, "GET "+l.Base.Root, "GET ")
 		for _, text := range []*string{&st.URL, &st.Seen, &st.Do} {
 			*text = line(l.Secrets, *text, maxText)
 		}

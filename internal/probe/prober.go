@@ -90,6 +90,7 @@ func (p *Prober) Run(ctx context.Context, what string) (*tape.Capabilities, erro
 	ctx, cancel := context.WithTimeoutCause(ctx, maxProbe, ErrBound)
 	defer cancel()
 	b := &battery{Prober: p, ctx: ctx, found: newFindings(p.Look)}
+	b.found.root = p.Base.Root
 	b.run(what)
 	caps := b.found.capabilities()
 	if b.failed == nil && ctx.Err() != nil {

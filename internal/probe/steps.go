@@ -128,7 +128,7 @@ func (l *look) notReached(err error, at span, e *Error) bool {
 // shown are the fields of a response that say who answered, and what lies between.
 var shown = []string{
 	"Server", "Via", "X-Powered-By", "Content-Type", "Content-Encoding", "Cache-Control", "X-Accel-Buffering", "X-Cache",
-	"Connection", "Location", "Retry-After", "Www-Authenticate", "X-Envoy-Upstream-Service-Time", "Cf-Ray", "X-Request-Id",
+	"Connection", "Location", "Retry-After", "Www-Authenticate", "X-Envoy-Upstream-Service-Time", "Cf-Ray",
 	"Openai-Processing-Ms", "X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests",
 }
 

@@ -38,9 +38,12 @@ func write(w io.Writer, r *analysis.Results, o Options, p page) error {
 		return err
 	}
 	c := &console{page: p, r: r}
-	if o.Full {
+	switch {
+	case r.Probe != nil && r.Probe.Only:
+		c.probePage()
+	case o.Full:
 		c.full()
-	} else {
+	default:
 		c.short()
 	}
 	c.as(o.Full)
@@ -51,7 +54,7 @@ func write(w io.Writer, r *analysis.Results, o Options, p page) error {
 func (c *console) full() {
 	c.verdict()
 	c.expected()
-	c.fold("Run, requests and load", func() { c.about(); c.counts(); c.load() })
+	c.fold("Run, requests and load", func() { c.about(); c.counts(); c.load(); c.probed() })
 	c.windows()
 	c.cache()
 	c.metricsPages()

@@ -137,6 +137,9 @@ func (c *console) facts() {
 		text += " · " + count(n.LostOutputTokens) + " output tokens lost with requests that did not end well"
 	}
 	key("requests", text)
+	if text := c.probeLine(); text != "" {
+		key("probe", text)
+	}
 	example := func(of, message string) {
 		c.hang("            ", columns.Truncate(clean(of+": "+message), 2*(c.width-12), "…"), yellow)
 	}

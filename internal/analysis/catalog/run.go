@@ -70,6 +70,7 @@ var checks = named([]Entry{
 	{Name: "token_sources", Severity: "fail", Definition: "counts of different sources would be mixed in one number"},
 	{Name: "usage_contradicted", Severity: "fail", Definition: "the server's counts contradict each other or what was asked: cached above input, reasoning above output, output 0 beside token events or less than they must hold, a count below 0, of a fraction or above a billion, tiers above the cached tokens, output above `max_tokens` (times the choices)"},
 	{Name: "server_changed", Severity: "fail", Definition: "the server restarted in mid-run: the start time on a metrics page moved, or at least half of its counters fell at once, and two or more"},
+	{Name: "probe_contradicted", Severity: "fail", Definition: "what a probe proved before the load (`probe: short` or `cache`) did not hold in it: an ok response without the server's counts where the probe had them, without the count of cached tokens where the probe had it also at 0, or of another model than the one that answered the probe"},
 	{Name: "failures", Severity: "fail", Definition: "more failed than `limits.failed_share` (exit code 4)"},
 	{Name: "failures_allowed", Severity: "note", Definition: "some failed, no more than `limits.failed_share`: how many of which class, when they were sent, and how much of the window they took"},
 	{Name: "input_off_plan", Severity: "note", Definition: "the server counted another number of input tokens than the model's tokenizer over the templated prompt"},

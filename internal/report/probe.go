@@ -1,0 +1,111 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"tokentape/internal/analysis"
+)
+
+// probePage is the report of a tape that holds a probe and no load.
+func (c *console) probePage() {
+	st := green
+	if !c.r.Verdict.Fit {
+		st = red
+	}
+	c.hang("", clean(strings.Replace(c.r.Verdict.Line, "probe:", "PROBE ·", 1)), st)
+	a := c.r.About
+	c.hang("  ", clean(join(" · ", a.URL, a.API, a.Model, join(" ", a.Engine, a.Version))), plain)
+	c.hang("  ", clean(join(" · ", c.r.Run, a.Started, join(": ", orAbsent(a.Stop), a.StopWhy))), dim)
+	for _, k := range missed(c.r.Verdict) {
+		c.check(k)
+	}
+	c.probed()
+	c.list("Notes", c.r.Notes)
+	c.list("Damage found on the tape", a.Faults)
+}
+
+// probed are the steps and what they proved.
+func (c *console) probed() {
+	p := c.r.Probe
+	if p == nil {
+		return
+	}
+	if len(p.Steps) > 0 {
+		c.heading("Steps: what was tried, how long it took, what was seen")
+		width := 0
+		for _, s := range p.Steps {
+			width = max(width, len([]rune(s.Name)))
+		}
+		var shown []string
+		for _, s := range p.Steps {
+			word, st := stepWord(s.Result)
+			lead := "  " + pad(word, 13, false) + pad(clean(s.Name), width, false) + "  " + pad(measure(s.MS, "ms"), 13, true) + "  "
+			if s.MS == nil {
+				lead = "  " + pad(word, 13, false) + pad(clean(s.Name), width, false) + "  " + pad("", 13, false) + "  "
+			}
+			seen := s.Seen
+			if s.Status != nil {
+				seen = join(", ", "status "+count(*s.Status), seen)
+			}
+			c.hang(lead, clean(seen), st)
+			if s.Do != "" {
+				c.hang("               → ", clean(s.Do), st)
+			}
+			if len(s.Headers) > 0 && !slices.Equal(s.Headers, shown) {
+				shown = s.Headers
+				c.hang("               ", clean(join(" · ", s.URL, strings.Join(s.Headers, " · "))), dim)
+			}
+		}
+	}
+	if len(p.Capabilities) == 0 {
+		return
+	}
+	c.heading("What the server reports and obeys")
+	for _, k := range p.Capabilities {
+		lead := "  " + pad(clean(k.Name), 22, false) + " "
+		switch k.State {
+		case analysis.StateNone:
+			c.hang(lead, clean(join(": ", absent, k.From)), dim)
+		case analysis.StateInferred:
+			c.hang(lead, clean(k.Value+" (inferred: "+orAbsent(k.From)+")"), plain)
+		default:
+			c.hang(lead, clean(k.Value+parensAfter(k.From)), plain)
+		}
+	}
+}
+
+func parensAfter(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
+}
+
+// stepWord is the verdict of a step as it is shown.
+func stepWord(result string) (string, style) {
+	switch result {
+	case "ok":
+		return "ok", plain
+	case "failed":
+		return "FAILED", red
+	}
+	return absent, dim
+}
+
+// probeLine is what a probe before the load found, in one line; "" for nothing.
+func (c *console) probeLine() string {
+	p := c.r.Probe
+	if p == nil || len(p.Capabilities) == 0 {
+		return ""
+	}
+	of := func(name string) string {
+		for _, k := range p.Capabilities {
+			if k.Name == name && k.State != analysis.StateNone {
+				return strings.ReplaceAll(k.Value, "_", " ")
+			}
+		}
+		return absent
+	}
+	return count(p.Requests) + " " + plural(p.Requests, "request") + " · usage " + of("usage") + " · cached tokens " + of("cached_tokens") + " · model " + of("model")
+}
