@@ -152,9 +152,9 @@ func analyse(src Source, o Options) (*run, *Results, Options, error) {
 	res.Counts = r.counts()
 	res.Probe = r.probe()
 	res.Load = r.load()
+	res.Cache = r.cache()
 	res.Remotes = r.remotes()
 	res.Parts = r.partResults()
-	res.Cache = r.cache()
 	if res.As, err = asTables(&others, o.As); err != nil {
 		return nil, nil, o, err
 	}
@@ -199,6 +199,9 @@ func analyse(src Source, o Options) (*run, *Results, Options, error) {
 		members = append(members, member{k, in})
 	}
 	res.Windows = slices.Clone(judged[:len(kinds)])
+	r.pages = r.serverPages(intervals, judged)
+	res.Server = r.pages.of(kinds)
+	r.witness(res.Cache, r.pages)
 	res.Speculation = r.speculation(intervals[:len(kinds)])
 	res.Differences = r.differences(intervals[:len(kinds)], res.Windows)
 	if res.Wave = r.wave(); res.Wave.worth() {
