@@ -41,6 +41,7 @@ type script struct {
 	warmup tape.Opt[int64] // of the footer
 	notes  []string
 	wall   string // of the anchor; empty: a sane one
+	urls   []string
 }
 
 func (s *script) header() *tape.Header {
@@ -50,7 +51,7 @@ func (s *script) header() *tape.Header {
 		Spec:   json.RawMessage(s.spec), Plan: tape.PlanRef{SHA256: "aa", Rows: s.plan, Kind: "rows"},
 		Data:   tape.DataRef{Path: "data.jsonl", Rows: 1000, SHA256: "bb"},
 		Host:   tape.Host{OS: "linux", Arch: "amd64", CPUs: 4},
-		Server: tape.Server{URL: "http://127.0.0.1:30000/v1/chat/completions", Model: "m"},
+		Server: tape.Server{URL: "http://127.0.0.1:30000/v1/chat/completions", Model: "m", URLs: s.urls},
 		Cache:  s.cache, Tok: s.tok, Notes: s.notes,
 	}
 }
