@@ -169,8 +169,10 @@ func (w *why) judge() {
 	case w.run.footer == nil:
 		t.State, t.Stage = StateFailed, StageRecord
 		t.Line = "the tape ends without a footer: the run was killed, its machine went down, or it still goes on; what is on the tape can be read"
-		if w.at.Log != nil && w.at.Log.Code == nil {
+		if l := w.at.Log; l != nil && l.Code == nil {
 			t.Line += "; run.log ends without an exit code too"
+		} else if why := l.stopped(tape.ReasonDisk, tape.ReasonRecorder, tape.ReasonInternal); why != "" {
+			t.Line = "the tape could not be written to its end: " + why
 		}
 	case about.Stop == tape.ReasonDisk, about.Stop == tape.ReasonRecorder:
 		t.State, t.Stage, t.Line = StateFailed, StageRecord, "the tape could not be written: "+about.StopWhy
@@ -331,7 +333,7 @@ func (w *why) next() {
 		add(report, "makes the numbers again from the tape, and sends nothing; --format json --out results.json writes them")
 		return
 	case StageRecord:
-		if w.res.About.Stop == tape.ReasonDisk {
+		if w.res.About.Stop == tape.ReasonDisk || w.at.Log.stopped(tape.ReasonDisk) != "" {
 			add("df -h "+w.at.Run, "is there room on the disk?")
 		}
 		add(report, "reads what is on the tape, and sends nothing")

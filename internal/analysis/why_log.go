@@ -107,6 +107,19 @@ func (l *RunLog) stage() string {
 	return ""
 }
 
+// stopped is why the run stopped, if for one of these reasons.
+func (l *RunLog) stopped(reasons ...string) string {
+	if l == nil {
+		return ""
+	}
+	for _, line := range l.Lines {
+		if reason, why, _ := strings.Cut(line.Text, ": "); line.Kind == "stop" && slices.Contains(reasons, reason) {
+			return why
+		}
+	}
+	return ""
+}
+
 // began reports that requests may have gone out.
 func (l *RunLog) began() bool {
 	return slices.ContainsFunc(l.Lines, func(line LogLine) bool { return line.Kind == "begin" })

@@ -127,7 +127,13 @@ func whyFailure(p *page, f analysis.Failure) {
 		key("", fmt.Sprintf("%s × something else", count(f.SaidMore)))
 	}
 	if f.Example != nil {
-		whyExample(p, f.Example)
+		says := ": " + f.Example.Message
+		for _, s := range f.Said {
+			if s.Text == f.Example.Message {
+				says = ""
+			}
+		}
+		whyExample(p, f.Example, says)
 	} else {
 		key("example", "not observed: a tape of before examples were kept")
 	}
@@ -144,14 +150,14 @@ func whyMoment(m *analysis.Moment) string {
 
 // whyExample shows the bytes of an example: what was sent behind >, what came
 // behind <, what is said of it in brackets.
-func whyExample(p *page, e *analysis.WireExample) {
+func whyExample(p *page, e *analysis.WireExample, says string) {
 	head := fmt.Sprintf("request %s", count(e.Seq))
 	if e.Attempt > 1 {
 		head += fmt.Sprintf(", attempt %d", e.Attempt)
 	}
 	head += fmt.Sprintf(", ended at %.3f s", float64(e.T)/1e9)
-	p.hang("  "+pad("example", 11, false), clean(head+": "+e.Message), plain)
-	line := func(mark, text string, st style) { p.hang("    "+mark+" ", clean(text), st) }
+	p.hang("  "+pad("example", 11, false), clean(head+says), plain)
+	line := func(mark, text string, st style) { p.bytes("    "+mark+" ", clean(text), st) }
 	line(">", e.Method+" "+e.URL, plain)
 	for _, h := range e.Request {
 		line(">", h, plain)
@@ -186,6 +192,19 @@ func whyExample(p *page, e *analysis.WireExample) {
 	}
 }
 
+// bytes writes a text as it stands, cut where the page ends.
+func (p *page) bytes(lead, text string, st style) {
+	room := max(p.width-columns.StringWidth(lead), 8)
+	for first := true; first || text != ""; first = false {
+		part := columns.Truncate(text, room, "")
+		if text = text[len(part):]; part == "" {
+			part, text = text, "" // a character wider than the room
+		}
+		p.line(lead+part, st)
+		lead = strings.Repeat(" ", columns.StringWidth(lead))
+	}
+}
+
 func whyMissed(p *page, t *analysis.Triage) {
 	if len(t.Missed) == 0 {
 		return
@@ -216,6 +235,6 @@ func whyLog(p *page, t *analysis.Triage) {
 		if l.T != nil {
 			at += fmt.Sprintf(" %+.3f s", *l.T)
 		}
-		p.hang("  "+pad(at, 25, false)+pad(l.Kind, 10, false), clean(l.Text), plain)
+		p.hang("  "+pad(at, 25, false)+pad(l.Kind, 11, false), clean(l.Text), plain)
 	}
 }
