@@ -71,7 +71,7 @@ func (r *run) scrapesMissing() Check {
 			why += " (" + short(s.Example, 100) + ")"
 		}
 		worst = max(worst, v)
-		if v > 0 || s.Failed > 0 {
+		if v > 0 || s.Failed > 0 || s.Missed > 0 {
 			whys = append(whys, s.Name+": "+why)
 		}
 	}

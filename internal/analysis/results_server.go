@@ -65,8 +65,10 @@ type ServerWindow struct {
 	Window   string      `json:"window"`
 	Source   string      `json:"source"`
 	Part     *int64      `json:"part,omitempty"`
-	LengthS  float64     `json:"length_s"`
-	CoveredS float64     `json:"covered_s"`
+	FromS    *float64    `json:"from_s"` // first and last reading in it
+	ToS      *float64    `json:"to_s"`
+	LengthS  float64     `json:"length_s"`  // of the window
+	CoveredS float64     `json:"covered_s"` // of it, by readings
 	Readings int64       `json:"readings"`
 	Gaps     int64       `json:"gaps"`
 	Resets   int64       `json:"resets"`

@@ -194,6 +194,9 @@ func (r *run) serverWindow(p *scrape.Source, iv window.Interval, w *Window) (Ser
 	c := p.Cover(spans, r.pace(p))
 	out := ServerWindow{Window: iv.Kind, Source: p.Name, Part: r.partOf(p), LengthS: c.Length, CoveredS: float64(c.Covered) / 1e9,
 		Readings: int64(c.Readings), Gaps: int64(c.Gaps), Resets: int64(c.Resets), Rows: []ServerRow{}}
+	if covered := c.Spans(); len(covered) > 0 {
+		out.FromS, out.ToS = ref(float64(covered[0].From)/1e9), ref(float64(covered[len(covered)-1].To)/1e9)
+	}
 	switch {
 	case c.Readings == 0:
 		out.Why = "no reading of this page lies in the window"

@@ -119,6 +119,8 @@ func serverRecord(w *analysis.ServerWindow, r *analysis.ServerRow) record {
 	rec.float("increase", r.Increase)
 	rec.float("per_s", r.PerS)
 	rec.whole("resets", &r.Resets)
+	rec.float("from_s", w.FromS)
+	rec.float("to_s", w.ToS)
 	rec.float("covered_s", &w.CoveredS)
 	rec.float("length_s", &w.LengthS)
 	text := slices.Clone(r.Warnings)
