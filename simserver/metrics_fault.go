@@ -244,7 +244,7 @@ func (s *Server) faultyPage(w http.ResponseWriter, r *http.Request, node Node, p
 	}
 	middle := bytes.LastIndexByte(page[:len(page)/2], '\n') + 1
 	if s.metricsFault(node, MetricsBroken) != nil {
-		page = append(append(bytes.Clone(page[:middle]), "sglang:torn{model_na\n"...), page[middle:]...)
+		page = append(append(bytes.Clone(page[:middle]), "sglang:num_queue_reqs{model_na\n"...), page[middle:]...)
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")

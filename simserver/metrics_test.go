@@ -178,7 +178,7 @@ func TestMetricsFaults(t *testing.T) {
 		{"slow,for=1ms", nil, 200, "sglang:num_running_reqs"},
 		{"many,size=200", nil, 200, `sglang:kv_transfer_sim_0{layer="7"`},
 		{"huge,size=100000", nil, 200, "sim_huge_total"},
-		{"broken", nil, 200, "\nsglang:torn{model_na\n"},
+		{"broken", nil, 200, "\nsglang:num_queue_reqs{model_na\n"},
 		{"html", nil, 200, "<!DOCTYPE"},
 		{"auth", nil, 401, "Unauthorized"},
 		{"auth,body=k", []string{"Authorization", "Bearer k"}, 200, "sglang:num_running_reqs"},

@@ -52,7 +52,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// sim [JSON] starts a simulated server with options and sets URL to its address.
+// sim [JSON] starts a simulated server with options and sets URL to its address,
+// and PREFILL and DECODE to those of its nodes.
 func cmdSim(ts *testscript.TestScript, neg bool, args []string) {
 	o := simserver.Defaults()
 	if len(args) > 0 {
@@ -65,6 +66,9 @@ func cmdSim(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("URL", srv.URL)
 	ts.Setenv("HOSTPORT", strings.TrimPrefix(srv.URL, "http://"))
 	ts.Setenv("HOST_PORT", srv.URL[strings.LastIndexByte(srv.URL, ':')+1:])
+	for node, url := range srv.Nodes {
+		ts.Setenv(strings.ToUpper(string(node)), url) // PREFILL and DECODE
+	}
 }
 
 type serverKey struct{}

@@ -56,6 +56,7 @@ const (
 	maxError  = 300            // bytes of an error that goes on the tape
 	getLimit  = 10_000_000_000 // ns that a get may take: a silent server is a failed scrape, not a gap
 	lastLimit = 1_000_000_000  // the last one, which the end of the run waits for
+	lastGap   = 10_000_000     // between the one before it and the last one, at least
 )
 
 // Scraper reads metrics pages beside a load.
@@ -118,7 +119,7 @@ func (f *follower) run(ctx context.Context, start, offset int64) {
 			f.skip(&next, now, period)
 		}
 	}
-	if f.Clock.Now()-f.last >= period/10 {
+	if f.Clock.Now()-f.last >= min(period/10, lastGap) {
 		f.read(context.WithoutCancel(ctx), lastLimit)
 	}
 }
