@@ -150,6 +150,7 @@ func analyse(src Source, o Options) (*run, *Results, Options, error) {
 		res.Notes = append(slices.Clip(res.Notes), fmt.Sprintf("energy is by the power series, in place of energy.watts %g of the spec", r.spec.Energy.Watts))
 	}
 	res.Counts = r.counts()
+	res.Provenance = r.provenance()
 	res.Probe = r.probe()
 	res.Load = r.load()
 	res.Cache = r.cache()

@@ -79,6 +79,7 @@ type run struct {
 	steps   []tape.Step // as they were written
 	footer  *tape.Footer
 	calls   []tape.Call // by time
+	said    []*tape.ServerFacts
 	faults  []string
 	samples []tape.ClientSample // by time
 	scrapes scrape.Collector
@@ -170,6 +171,8 @@ func collect(src Source, o Options) (*run, error) {
 			r.samples = append(r.samples, *rec)
 		case *tape.Scrape:
 			r.scrapes.Add(rec)
+		case *tape.ServerFacts:
+			r.said = append(r.said, rec)
 		case *tape.Call:
 			r.calls = append(r.calls, *rec)
 		case *tape.Footer:

@@ -30,6 +30,8 @@ type Results struct {
 	Speculation *Speculation  `json:"speculation,omitempty"`
 	Probe       *Probe        `json:"probe,omitempty"` // how the server was looked at before the load, or without one
 	About       About         `json:"about"`
+	// Provenance is for a page of its own; the tape has it, and so results.json does not.
+	Provenance *Provenance `json:"-"`
 
 	// Rows are the derived values per request, in plan order; never in
 	// results.json.

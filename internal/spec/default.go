@@ -24,6 +24,7 @@ var CheckNames = []string{
 	"failures_allowed",
 	"input_off_plan",
 	"merged_alike",
+	"model_replied",
 	"not_streamed",
 	"offered_rate",
 	"others_on_server",
