@@ -148,10 +148,19 @@ func (e *encoder) usage(b []byte, out int64, f sim.Facts) []byte {
 
 // ext is what the body asked for beside the API.
 func (e *encoder) ext(b []byte) []byte {
-	if !e.g.details {
+	var more []byte
+	if e.g.details {
+		more = e.o.specDetails(more, e.stream.Len, e.stream.Facts())
+	}
+	if e.g.tiers && e.o.tiered() {
+		more = append(more, `,"cached_tokens_details":`...)
+		more = e.o.appendTiers(more, e.stream.Facts())
+	}
+	if len(more) == 0 {
 		return b
 	}
-	return e.o.sglext(b, e.stream.Len, e.stream.Facts())
+	b = append(b, `,"sglext":{`...)
+	return append(append(b, more[1:]...), '}')
 }
 
 // whole is the body of an answer that is not streamed.

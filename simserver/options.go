@@ -46,10 +46,14 @@ type Options struct {
 	ChunkTokens     int           `json:"chunk_tokens"`         // prompt tokens a mixed step; 0: prefill alone, whole prompts
 	Disaggregated   bool          `json:"disaggregated"`        // prefill and decode do not disturb each other
 
-	Cache       bool        `json:"cache"`        // prefix cache on
-	PageSize    int         `json:"page_size"`    // tokens a page
-	CachePages  int         `json:"cache_pages"`  // capacity
-	CacheReport CacheReport `json:"cache_report"` // cached_tokens in usage; /generate, which has no such switch, always tells them
+	Cache      bool `json:"cache"`       // prefix cache on
+	PageSize   int  `json:"page_size"`   // tokens a page
+	CachePages int  `json:"cache_pages"` // capacity
+	// A hierarchical cache: what falls out of CachePages goes to the host's pages, then
+	// to storage. Cached tokens are then split by tier where that is asked.
+	HostPages    int         `json:"host_pages"`
+	StoragePages int         `json:"storage_pages"`
+	CacheReport  CacheReport `json:"cache_report"` // cached_tokens in usage; /generate, which has no such switch, always tells them
 
 	OutputMean float64 `json:"output_mean"` // mean answer in tokens where ignore_eos is not set
 	OutputCV   float64 `json:"output_cv"`   // coefficient of variation of the log-normal length; 0: always the mean
@@ -107,7 +111,7 @@ func (o *Options) engine() sim.Config {
 		Slots: o.Slots, PrefillFixed: int64(o.PrefillFixed), PrefillPerToken: int64(o.PrefillPerToken),
 		DecodeBase: int64(o.DecodeBase), DecodePerSeq: int64(o.DecodePerSeq),
 		ChunkTokens: o.ChunkTokens, Disaggregated: o.Disaggregated,
-		Cache: o.Cache, PageSize: o.PageSize, CachePages: o.CachePages,
+		Cache: o.Cache, PageSize: o.PageSize, CachePages: o.CachePages, HostPages: o.HostPages, StoragePages: o.StoragePages,
 		OutputMean: o.OutputMean, OutputCV: o.OutputCV,
 		TokensPerEvent: o.TokensPerEvent, AcceptRate: o.AcceptRate, Seed: o.Seed,
 	}

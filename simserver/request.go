@@ -54,6 +54,7 @@ type wireRequest struct {
 	N                   *int64          `json:"n"`
 	Seed                *int64          `json:"seed"`
 	SpecDetails         bool            `json:"return_spec_tokens_details"`
+	CachedDetails       bool            `json:"return_cached_tokens_details"`
 	StreamOptions       *struct {
 		IncludeUsage    bool `json:"include_usage"`
 		ContinuousUsage bool `json:"continuous_usage_stats"`
@@ -72,6 +73,7 @@ type generation struct {
 	stream          bool
 	usage, everyUse bool
 	details         bool   // counts of speculation in sglext
+	tiers           bool   // cached tokens by tier in sglext
 	sglang          bool   // at /generate: SGLang's form, not TGI's
 	echo            string // Triton: the prompt, repeated before the output
 	req             sim.Request
@@ -89,7 +91,7 @@ func (o *Options) parse(body []byte, chat bool) (*generation, *apiError) {
 		}
 		return nil, badRequest("body: JSON decode error: %v", err)
 	}
-	g := &generation{chat: chat, model: w.Model, stream: w.Stream, details: w.SpecDetails}
+	g := &generation{chat: chat, model: w.Model, stream: w.Stream, details: w.SpecDetails, tiers: w.CachedDetails}
 	if g.model == "" {
 		g.model = o.Model
 	}

@@ -115,6 +115,10 @@ func (f *sglangFace) object(from, n int64, counts bool) []byte {
 		b = strconv.AppendInt(b, done, 10)
 		b = append(b, `,"cached_tokens":`...)
 		b = strconv.AppendInt(b, facts.Cached, 10)
+		if a.s.o.tiered() {
+			b = append(b, `,"cached_tokens_details":`...)
+			b = a.s.o.appendTiers(b, facts)
+		}
 		b = a.s.o.appendSpec(b, a.steps-1, done, facts, done == a.st.Len) // prefill makes the first token
 	}
 	return append(b, "}}"...)

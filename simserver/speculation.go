@@ -45,9 +45,9 @@ func (o *Options) appendSpec(b []byte, verify, out int64, f sim.Facts, ended boo
 	return b
 }
 
-// sglext is the member of that name, of the whole answer: what a body asks for
-// with return_spec_tokens_details.
-func (o *Options) sglext(b []byte, out int64, f sim.Facts) []byte {
+// specDetails is what a body asks for with return_spec_tokens_details, as a member
+// of sglext.
+func (o *Options) specDetails(b []byte, out int64, f sim.Facts) []byte {
 	verify := int64(0)
 	for _, n := range f.Accepting {
 		verify += n
@@ -56,7 +56,7 @@ func (o *Options) sglext(b []byte, out int64, f sim.Facts) []byte {
 	if len(details) == 0 {
 		return b
 	}
-	b = append(b, `,"sglext":{"spec_tokens_details":{`...)
+	b = append(b, `,"spec_tokens_details":{`...)
 	b = append(b, details[1:]...)
-	return append(b, "}}"...)
+	return append(b, '}')
 }

@@ -100,6 +100,8 @@ func (f *simFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.Cache, "cache", o.Cache, "prefix cache")
 	fs.IntVar(&o.PageSize, "page-size", o.PageSize, "tokens a cache page")
 	fs.IntVar(&o.CachePages, "cache-pages", o.CachePages, "cache pages, least recently used goes first")
+	fs.IntVar(&o.HostPages, "host-pages", o.HostPages, "hierarchical cache: pages of the host's memory, for what falls out of the cache's; a hit costs no time")
+	fs.IntVar(&o.StoragePages, "storage-pages", o.StoragePages, "and of storage behind")
 	fs.StringVar((*string)(&o.CacheReport), "cache-report", string(o.CacheReport), "cached_tokens in usage: above-zero (left out at 0, as SGLang's OpenAI routes), on (at 0 too) or off")
 	fs.Float64Var(&o.OutputMean, "output-mean", o.OutputMean, "mean answer in tokens, unless ignore_eos")
 	fs.Float64Var(&o.OutputCV, "output-cv", o.OutputCV, "its coefficient of variation (log-normal); 0: always the mean")

@@ -26,6 +26,9 @@ type Config struct {
 	Cache      bool // prefix cache on
 	PageSize   int  // tokens a page, ≥ 1
 	CachePages int  // capacity in pages, ≥ 1; also the KV size that TokenUsage refers to
+	// HostPages and StoragePages are what falls out of CachePages and then out of the
+	// host's memory; 0: there is none. A hit there costs no time.
+	HostPages, StoragePages int
 
 	OutputMean float64 // mean output length in tokens where EOS is not ignored, ≥ 1
 	OutputCV   float64 // its coefficient of variation (log-normal), ≥ 0; 0: the mean, rounded
@@ -51,6 +54,8 @@ func (c *Config) Validate() error {
 		{"ChunkTokens", c.ChunkTokens < 0, "0 or more"},
 		{"PageSize", c.PageSize < 1, "at least 1"},
 		{"CachePages", c.CachePages < 1, "at least 1"},
+		{"HostPages", c.HostPages < 0, "0 or more"},
+		{"StoragePages", c.StoragePages < 0, "0 or more"},
 		{"OutputMean", !(c.OutputMean >= 1 && c.OutputMean <= 1e9), "from 1 to 1e9"},
 		{"OutputCV", !(c.OutputCV >= 0 && c.OutputCV <= 100), "from 0 to 100"},
 		{"TokensPerEvent", c.TokensPerEvent < 1, "at least 1"},

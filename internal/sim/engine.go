@@ -50,7 +50,7 @@ func New(cfg Config, clk *Clock) (*Engine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	e := &Engine{cfg: cfg, clk: clk, cache: newCache(cfg.CachePages), stats: newTally()}
+	e := &Engine{cfg: cfg, clk: clk, cache: newCache(cfg.CachePages, cfg.HostPages, cfg.StoragePages), stats: newTally()}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.lanes = []*lane{{prefill: true, decode: true}}
 	if cfg.Disaggregated {
@@ -252,16 +252,19 @@ func (e *Engine) admit(start int64) {
 		if s.Arrival > start {
 			break
 		}
-		cached := int64(0)
+		cached, tiers := int64(0), [tierCount]int64{}
 		if e.cfg.Cache {
-			cached = int64(e.cache.match(s.req.Prompt.Pages)) * int64(e.cfg.PageSize)
-			if cached >= s.req.Prompt.Tokens { // the last token is always computed: its output is the first token
-				cached = (s.req.Prompt.Tokens - 1) / int64(e.cfg.PageSize) * int64(e.cfg.PageSize)
+			size, pages := int64(e.cfg.PageSize), s.req.Prompt.Pages
+			pages = pages[:min(int64(len(pages)), (s.req.Prompt.Tokens-1)/size)] // the last token is always computed: its output is the first token
+			n, in := e.cache.match(pages)
+			cached = int64(n) * size
+			for i := range in {
+				tiers[i] = int64(in[i]) * size
 			}
 		}
 		s.rest = s.req.Prompt.Tokens - cached
 		s.mu.Lock()
-		s.admitted, s.cached = start, cached
+		s.admitted, s.cached, s.tiers = start, cached, tiers
 		s.mu.Unlock()
 		e.prefill = append(e.prefill, s)
 		e.stats.admitted(s, start, cached)

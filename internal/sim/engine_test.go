@@ -376,7 +376,7 @@ func BenchmarkStep(b *testing.B) {
 	cfg := base()
 	cfg.Slots = 256
 	cfg.PrefillFixed, cfg.PrefillPerToken, cfg.DecodeBase, cfg.DecodePerSeq = 0, 0, 0, 0
-	e := &Engine{cfg: cfg, clk: clock.New(), cache: newCache(cfg.CachePages), stats: newTally()}
+	e := &Engine{cfg: cfg, clk: clock.New(), cache: newCache(cfg.CachePages, 0, 0), stats: newTally()}
 	e.lanes = []*lane{{prefill: true, decode: true, wake: make(chan struct{}, 1)}}
 	for i := range 256 {
 		e.Submit(exact(ids(cfg, 100, uint64(i)), 1<<40))

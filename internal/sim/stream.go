@@ -48,7 +48,8 @@ type Stream struct {
 	admitted    int64 // -1: not yet
 	prefillDone int64
 	cached      int64
-	drafted     int64 // tokens proposed, and how many of them were accepted
+	tiers       [tierCount]int64 // of cached
+	drafted     int64            // tokens proposed, and how many of them were accepted
 	accepted    int64
 	accepting   []int64 // verify steps by accepted tokens
 
@@ -93,8 +94,9 @@ func (s *Stream) Cancel() { s.cancelled.Store(true) }
 // engine's clock, -1 where it has not happened.
 type Facts struct {
 	Admitted, PrefillDone int64
-	Cached                int64 // prompt tokens taken from the prefix cache
-	Drafted, Accepted     int64 // speculation
+	Cached                int64    // prompt tokens taken from the prefix cache
+	Tiers                 [3]int64 // of these, in order: from the device, the host and storage
+	Drafted, Accepted     int64    // speculation
 	// Accepting counts verify steps by the drafted tokens that they accepted: entry j
 	// those that accepted exactly j.
 	Accepting []int64
@@ -104,7 +106,7 @@ type Facts struct {
 func (s *Stream) Facts() Facts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Facts{s.admitted, s.prefillDone, s.cached, s.drafted, s.accepted, slices.Clone(s.accepting)}
+	return Facts{s.admitted, s.prefillDone, s.cached, s.tiers, s.drafted, s.accepted, slices.Clone(s.accepting)}
 }
 
 // AppendTokens appends the text of output tokens from, from+1 … from+n-1.
