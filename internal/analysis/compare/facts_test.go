@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ func TestFactsOf(t *testing.T) {
 		Type: "header", Run: "r1", Spec: []byte(`{"target":{"api_key":"sk-12345678","headers":{"X-Auth":"abcd1234","X-Team":"blue"},"url":"http://me:pw@host/v1"},"load":{"rate":0.1,"stages":[{"rate":5},{"rate":10}]},"workload":{"sampling":{},"output_tokens":9007199254740993}}`),
 		Server: tape.Server{Version: "0.5.6"}, Data: tape.DataRef{SHA256: "d1"},
 	}
-	got := factsOf(h, []*tape.Capabilities{{Type: "capabilities", Usage: "end"}})
+	got := factsOf(h, []*tape.Capabilities{{Type: "capabilities", Usage: "end"}}, nil)
 	for path, want := range map[string]string{
 		"spec.target.api_key": mask, "spec.target.headers.X-Auth": mask, "spec.target.headers.X-Team": secret.Mark("X-Team", "blue"), "spec.target.url": "http://***@host/v1",
 		"spec.load.rate": "0.1", "spec.load.stages[1].rate": "10", "spec.workload.sampling": "{}", "spec.workload.output_tokens": "9007199254740993",
@@ -79,4 +80,28 @@ func FuzzFlatten(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What tells runs apart is a fact; what is different in every run by itself is none.
+func TestFactsOfWhereARunComesFrom(t *testing.T) {
+	h := &tape.Header{
+		Command: []string{"tokentape", "run"}, Spec: json.RawMessage(`{"notes":{"cards":"8"}}`),
+		Host:   tape.Host{CPUModel: "A", Load: []float64{1, 2, 3}, Available: 5, Steal: tape.Some(0.1), Quota: tape.Some(1.5)},
+		Tool:   tape.Tool{Version: "1", Modified: tape.Some(true)},
+		Source: &tape.Source{Path: "s", Commit: "abc", Changed: tape.Some(int64(2))},
+	}
+	got := factsOf(h, nil, []*tape.ServerFacts{
+		{When: tape.FactsBefore, URL: "http://a", Facts: map[string]string{"/version version": "0.5", "/x api_key": "sk-1"}},
+		{When: tape.FactsBefore, URL: "http://b", Facts: map[string]string{"/version version": "0.6"}},
+		{When: tape.FactsAfter, URL: "http://a", Facts: map[string]string{"/version version": "0.7"}},
+	})
+	for path, want := range map[string]string{
+		"server.says /version version": "0.5", "server.says[1] /version version": "0.6", "server.says /x api_key": "***", "spec.notes.cards": "8",
+		"host.cpu_model": "A", "host.cpu_quota": "1.5", "tool.modified": "true", "source.commit": "abc", "source.changed": "2",
+		"command[0]": "", "host.load[0]": "", "host.memory_available": "", "host.steal": "",
+	} {
+		if got[path] != want {
+			t.Errorf("%s: %q, want %q", path, got[path], want)
+		}
+	}
 }

@@ -75,7 +75,7 @@ func loadRun(path string, windows []string, keepRows bool) (*run, error) {
 			Path: path, Run: res.Run, Started: res.About.Started, TapeSHA256: res.TapeSHA256, Fit: res.Verdict.Fit, Verdict: res.Verdict.Line,
 			Planned: res.Counts.Planned, OK: res.Counts.OK, Failed: res.Counts.Failed,
 		},
-		res: res, facts: factsOf(w.header, w.caps),
+		res: res, facts: factsOf(w.header, w.caps, w.said),
 	}
 	if r.started, err = time.Parse(time.RFC3339Nano, res.About.Started); err != nil {
 		r.started = time.Time{} // a foreign tape; order and overlap are then not known
@@ -108,6 +108,7 @@ type witness struct {
 	*tape.Reader
 	header *tape.Header
 	caps   []*tape.Capabilities
+	said   []*tape.ServerFacts
 }
 
 func (w *witness) Next() (tape.Record, error) {
@@ -118,19 +119,24 @@ func (w *witness) Next() (tape.Record, error) {
 			w.header = rec
 		case *tape.Capabilities:
 			w.caps = append(w.caps, rec)
+		case *tape.ServerFacts:
+			w.said = append(w.said, rec)
 		}
 	}
 	return rec, err
 }
 
-// factsOf flattens what the header and the capabilities say, by path.
-func factsOf(h *tape.Header, caps []*tape.Capabilities) map[string]string {
+// factsOf flattens what the header, the capabilities and the servers before the run
+// say, by path. What is different in every run by itself is left out: times, loads and
+// the command, whose effect is in the spec.
+func factsOf(h *tape.Header, caps []*tape.Capabilities, said []*tape.ServerFacts) map[string]string {
 	out := map[string]string{}
 	if h == nil {
 		return out
 	}
 	c := *h
 	c.Run, c.Notes, c.Anchor.Wall, c.Anchor.Machine, c.Merged = "", nil, "", 0, nil
+	c.Command, c.Host.Load, c.Host.Available, c.Host.Steal = nil, nil, 0, tape.Opt[float64]{}
 	flattenJSON(out, "", c)
 	if h.Merged != nil { // what its parts say the header says for all of them
 		out["merged.parts"] = fmt.Sprint(len(h.Merged.Parts))
@@ -142,6 +148,24 @@ func factsOf(h *tape.Header, caps []*tape.Capabilities) map[string]string {
 		flattenJSON(out, "capabilities", k)
 	}
 	delete(out, "capabilities.type")
+	var servers []string
+	for _, f := range said {
+		if f.When != tape.FactsBefore {
+			continue
+		}
+		at := slices.Index(servers, f.URL)
+		if at < 0 {
+			at = len(servers)
+			servers = append(servers, f.URL)
+		}
+		path := "server.says"
+		if at > 0 {
+			path = fmt.Sprintf("server.says[%d]", at)
+		}
+		for name, v := range f.Facts {
+			out[path+" "+name] = masked(name, v)
+		}
+	}
 	return out
 }
 
