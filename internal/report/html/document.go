@@ -46,20 +46,29 @@ type leftOut struct {
 	Messages int64 `json:"messages"` // distinct ones
 }
 
+// grid is an analysis.Grid.
+type grid struct {
+	From float64 `json:"from"`
+	Step float64 `json:"step"`
+	N    int     `json:"n"`
+}
+
 type timeHead struct {
 	First float64 `json:"first"`
 	Last  float64 `json:"last"`
-	analysis.Grid
-	Rates  analysis.Grid       `json:"rates"`
+	grid
+	Rates  grid                `json:"rates"`
 	Series map[string][]number `json:"series"`
 }
 
 type latencyHead struct {
 	Metric string `json:"metric"`
 	Unit   string `json:"unit"`
-	analysis.Grid
-	Count         []int64 `json:"count"`
-	P50, P90, P99 []*number
+	grid
+	Count []int64   `json:"count"`
+	P50   []*number `json:"p50"`
+	P90   []*number `json:"p90"`
+	P99   []*number `json:"p99"`
 }
 
 type definition struct {
@@ -106,7 +115,12 @@ func Document(w io.Writer, r *analysis.Results, lang string) error {
 	if err := report.Finite(r); err != nil {
 		return err
 	}
-	h := head{Schema: DocumentSchema, Run: r.Run, Rows: r.Rows.Len(), Lang: lang, Words: dictionary(), Defs: definitions(r)}
+	h := head{
+		Schema: DocumentSchema, Run: r.Run, Rows: r.Rows.Len(), Lang: lang, Words: dictionary(), Defs: definitions(r),
+		// Lists, never null.
+		Latency: []latencyHead{}, Dists: []analysis.Distribution{}, ByInput: []analysis.LengthGroup{}, ByCached: []analysis.LengthGroup{},
+		Failures: []analysis.FailureGroup{}, Windows: []string{}, Columns: []Column{},
+	}
 	var results bytes.Buffer
 	if err := json.Compact(&results, must(marshal(r))); err != nil {
 		return err
@@ -123,12 +137,12 @@ func Document(w io.Writer, r *analysis.Results, lang string) error {
 	if c := r.Charts; c != nil {
 		packStalls(&p, c.Stalls)
 	}
-	h.Columns = p.columns
+	h.Columns = append(h.Columns, p.columns...)
 	text, err := marshal(h)
 	if err != nil {
 		return fmt.Errorf("writing the data of the page: %w", err)
 	}
-	z, err := flate.NewWriter(w, flate.BestCompression)
+	z, err := flate.NewWriter(w, flate.DefaultCompression)
 	if err != nil {
 		return err
 	}
@@ -159,7 +173,7 @@ func must(b []byte, err error) []byte {
 
 func (h *head) charts(c *analysis.Charts) {
 	if t := c.Time; t != nil {
-		h.Time = &timeHead{First: t.First, Last: t.Last, Grid: t.Grid, Rates: t.Rates, Series: map[string][]number{}}
+		h.Time = &timeHead{First: t.First, Last: t.Last, grid: grid(t.Grid), Rates: grid(t.Rates), Series: map[string][]number{}}
 		for name, s := range map[string][]float64{
 			"in_flight": t.InFlight, "in_flight_peak": t.InFlightPeak, "waiting": t.Waiting, "offered": t.Offered, "sent": t.Sent,
 			"ended": t.Ended, "failed": t.Failed, "abandoned": t.Abandoned, "output_tokens": t.OutputTokens, "input_tokens": t.InputTokens,
@@ -170,9 +184,10 @@ func (h *head) charts(c *analysis.Charts) {
 		}
 	}
 	for _, l := range c.Latency {
-		h.Latency = append(h.Latency, latencyHead{l.Metric, l.Unit, l.Grid, l.Count, pointers(l.P50), pointers(l.P90), pointers(l.P99)})
+		h.Latency = append(h.Latency, latencyHead{l.Metric, l.Unit, grid(l.Grid), l.Count, pointers(l.P50), pointers(l.P90), pointers(l.P99)})
 	}
-	h.Dists, h.ByInput, h.ByCached, h.Failures, h.Stall = c.Dists, c.ByInput, c.ByCached, c.Failures, c.StallRule
+	h.Dists, h.ByInput, h.ByCached = append(h.Dists, c.Dists...), append(h.ByInput, c.ByInput...), append(h.ByCached, c.ByCached...)
+	h.Failures, h.Stall = append(h.Failures, c.Failures...), c.StallRule
 	h.LeftOut.Stalls = c.StallsLeftOut
 	if len(c.Client) == 0 {
 		return

@@ -79,6 +79,16 @@ func Write(w io.Writer, r *analysis.Results, o Options) error {
 	return err
 }
 
+// Drawing is the code that draws charts, which needs no page and no browser: only
+// something with the methods of a canvas, such as its own Pen, which makes SVG.
+func Drawing() []byte {
+	text, err := files.ReadFile("js/draw.js")
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	return text
+}
+
 // code is the page's script.
 func code() ([]byte, error) {
 	var b bytes.Buffer

@@ -14,15 +14,14 @@ const (
 )
 
 // fineRows is how many requests a page shows to the microsecond; of more, times are
-// to a tenth of a millisecond, and what is smaller than most of them to ten
-// microseconds.
+// to ten microseconds.
 const fineRows = 20_000
 
 // field is a column of numbers.
 type field struct {
 	name   string
-	per    int64 // units in one for pages of many rows; those of few have 1000 times as many in a ms, but for counts
-	fine   int64
+	per    int64 // stored units in one, of pages with many rows
+	fine   int64 // the same, of pages with few
 	delta  bool
 	base   string // Column.Base
 	values []int64
@@ -31,8 +30,8 @@ type field struct {
 
 func (f *field) on(base string) *field { f.base = base; return f }
 
-func ms(name string, per int64, of func(r *analysis.Row) *float64) *field {
-	return &field{name: name, per: per, fine: 1000, of: func(r *analysis.Row, per int64) int64 { return scaled(of(r), per) }}
+func ms(name string, of func(r *analysis.Row) *float64) *field {
+	return &field{name: name, per: 100, fine: 1000, of: func(r *analysis.Row, per int64) int64 { return scaled(of(r), per) }}
 }
 
 func count(name string, of func(r *analysis.Row) *int64) *field {
@@ -51,21 +50,21 @@ type word struct {
 // was no room for.
 func packRows(p *packer, r *analysis.Results) (missing int64) {
 	seconds := func(name string, of func(r *analysis.Row) *float64) *field {
-		return &field{name: name, per: 10_000, fine: 1e6, delta: true, of: func(r *analysis.Row, per int64) int64 { return scaled(of(r), per) }}
+		return &field{name: name, per: 100_000, fine: 1e6, delta: true, of: func(r *analysis.Row, per int64) int64 { return scaled(of(r), per) }}
 	}
 	fields := []*field{
 		{name: "seq", per: 1, fine: 1, delta: true, of: func(r *analysis.Row, _ int64) int64 { return r.Seq }},
 		seconds("released", func(r *analysis.Row) *float64 { return r.ReleasedS }),
-		ms("slot_wait", 10, func(r *analysis.Row) *float64 { return r.SlotWaitMS }),
-		ms("pacer_lag", 100, func(r *analysis.Row) *float64 { return r.PacerLagMS }),
-		ms("connect", 10, func(r *analysis.Row) *float64 { return r.ConnectMS }),
-		ms("ttft_ms", 10, func(r *analysis.Row) *float64 { return r.TTFTMS }),
-		ms("tpot_ms", 100, func(r *analysis.Row) *float64 { return r.TPOTMS }),
-		ms("itl_ms", 10, func(r *analysis.Row) *float64 { return r.ITLMaxMS }),
-		ms("e2e_ms", 10, func(r *analysis.Row) *float64 { return r.E2EMS }),
-		ms("stream_end_ms", 10, func(r *analysis.Row) *float64 { return r.StreamEndMS }).on("e2e_ms"),
-		ms("ttft_from_due_ms", 10, func(r *analysis.Row) *float64 { return r.TTFTDueMS }).on("ttft_ms"),
-		ms("e2e_from_due_ms", 10, func(r *analysis.Row) *float64 { return r.E2EDueMS }).on("ttft_from_due_ms"),
+		ms("slot_wait", func(r *analysis.Row) *float64 { return r.SlotWaitMS }),
+		ms("pacer_lag", func(r *analysis.Row) *float64 { return r.PacerLagMS }),
+		ms("connect", func(r *analysis.Row) *float64 { return r.ConnectMS }),
+		ms("ttft_ms", func(r *analysis.Row) *float64 { return r.TTFTMS }),
+		ms("tpot_ms", func(r *analysis.Row) *float64 { return r.TPOTMS }),
+		ms("itl_ms", func(r *analysis.Row) *float64 { return r.ITLMaxMS }),
+		ms("e2e_ms", func(r *analysis.Row) *float64 { return r.E2EMS }),
+		ms("stream_end_ms", func(r *analysis.Row) *float64 { return r.StreamEndMS }).on("e2e_ms"),
+		ms("ttft_from_due_ms", func(r *analysis.Row) *float64 { return r.TTFTDueMS }).on("ttft_ms"),
+		ms("e2e_from_due_ms", func(r *analysis.Row) *float64 { return r.E2EDueMS }).on("ttft_from_due_ms"),
 		count("input", func(r *analysis.Row) *int64 { return r.Input }),
 		count("output", func(r *analysis.Row) *int64 { return r.Output }),
 		count("cached", func(r *analysis.Row) *int64 { return r.Cached }),

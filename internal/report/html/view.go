@@ -161,7 +161,9 @@ func link(window, metric, stat string, v *float64) string {
 
 func newWindow(r *analysis.Results, w *analysis.Window) windowView {
 	v := windowView{Window: w, Exists: w.From != nil, Held: report.Whole(w.Requests), Warnings: slices.DeleteFunc(slices.Clone(w.Warnings), func(t string) bool { // said above
-		return slices.ContainsFunc(report.Missed(r.Verdict), func(k analysis.Check) bool { return strings.Contains(k.Why, t) || strings.Contains(t, k.Why) && k.Why != "" })
+		return slices.ContainsFunc(report.Missed(r.Verdict), func(k analysis.Check) bool {
+			return strings.Contains(k.Why, t) || strings.Contains(t, k.Why) && k.Why != ""
+		})
 	})}
 	if !v.Exists {
 		return v
@@ -348,8 +350,8 @@ func (v *view) load(l analysis.Load) {
 	if l.PacerLagP99MS != nil {
 		put("pacer_lag", "p50 "+report.Measure(l.PacerLagP50MS, "ms")+" · p99 "+report.Measure(l.PacerLagP99MS, "ms")+" · max "+report.Measure(l.PacerLagMaxMS, "ms"))
 	}
-	put("in_flight", "∅ "+report.Measure(l.ConcurrencyMean, "")+" · max "+limit(l.ConcurrencyPeak))
-	put("connections", fmt.Sprintf("%s + %s", report.Number(float64(l.NewConnections)), report.Number(float64(l.ReusedConnections))))
+	put("in_flight", "∅ "+report.Measure(l.ConcurrencyMean, "")+" · max "+report.Whole(l.ConcurrencyPeak))
+	put("connections", report.Whole(l.NewConnections)+" + "+report.Whole(l.ReusedConnections))
 	if l.CPUMean != nil {
 		put("client_cpu", "∅ "+report.Number(*l.CPUMean)+" · max "+report.Cell(l.CPUPeak))
 	}

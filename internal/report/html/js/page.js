@@ -121,6 +121,7 @@ async function start() {
   makeDefinitions();
   find("#save").append(el("button", { type: "button", on: { click: () => save(fileName("results.json"), "application/json", JSON.stringify(state.doc.results, null, 2) + "\n") } }, word("save.results")));
   if (find("#time-charts")) time.changed();
+  performance.mark("ready");
   document.documentElement.dataset.ready = "";
 }
 

@@ -138,20 +138,21 @@ function greatest(vs) {
 function makeTime() {
   const d = state.doc, host = find("#time-charts");
   if (!d.time || !host) return;
-  const t = d.time, g = { from: t.From, step: t.Step, n: t.N }, s = t.series;
-  const rg = { from: t.rates.From, step: t.rates.Step, n: t.rates.N };
+  const t = d.time, g = t, s = t.series;
+  const rg = t.rates;
   time.all = [t.first, Math.max(t.last, t.first + 1e-3)];
   time.view = [...time.all];
+  const there = d.windows.filter((k) => windowsOf(k).length);
   const ruler = addChart(host, {
-    id: "windows", title: "windows", height: Math.max(1, d.windows.length) * 16 + 2, time: true, className: "ruler",
-    draw: (c, w, h, ink) => (drawRuler(c, w, h, { view: time.view, windows: d.windows.map((kind) => ({ kind, chosen: kind === state.kind, spans: windowsOf(kind) })) }, ink), null),
+    id: "windows", title: "windows", height: Math.max(1, there.length) * 16 + 2, time: true, className: "ruler",
+    draw: (c, w, h, ink) => (drawRuler(c, w, h, { view: time.view, windows: there.map((kind) => ({ kind, chosen: kind === state.kind, spans: windowsOf(kind) })) }, ink), null),
     columns: () => [{ name: "window", values: d.windows }, { name: "from_s", values: d.windows.map((k) => windowsOf(k)[0]?.[0] ?? null) }, { name: "to_s", values: d.windows.map((k) => windowsOf(k).at(-1)?.[1] ?? null) }],
     label: () => say("windows"),
   });
   ruler.canvas.tabIndex = -1;
   ruler.canvas.addEventListener("click", (e) => {
-    const kind = d.windows[Math.floor(e.offsetY / (ruler.canvas.clientHeight / d.windows.length))];
-    if (kind && windowsOf(kind).length) choose(kind);
+    const kind = there[Math.floor(e.offsetY / (ruler.canvas.clientHeight / there.length))];
+    if (kind) choose(kind);
   });
   const of = (name, series, color, more = {}) => ({ name, color, values: series, grid: g, kind: "step", ...more });
   const rate = (name, series, color, more = {}) => of(name, series, color, { grid: rg, ...more });
@@ -161,11 +162,11 @@ function makeTime() {
   timeChart(host, { id: "output-tokens", title: "output_rate", def: "system.output_tokens_per_s", series: [of("output_rate", s.output_tokens, "green", { kind: "area" })] });
   timeChart(host, { id: "input-tokens", title: "input_rate", def: "input_tokens_per_s", height: 110, series: [rate("input_rate", s.input_tokens, "purple", { kind: "area" })] });
   for (const l of d.latency) {
-    const lg = { from: l.From, step: l.Step, n: l.N }, line = (name, v, color, more) => ({ name, values: v, grid: lg, color, kind: "line", ...more });
+    const lg = l, line = (name, v, color, more) => ({ name, values: v, grid: lg, color, kind: "line", ...more });
     timeChart(host, {
       id: l.metric.replace("_ms", "-time"), title: l.metric + ".time", def: l.metric, note: "by_release", canLog: true,
-      series: [cloudOf(l.metric), line("p99", l.P99, "red"), line("p90", l.P90, "orange", { dash: [5, 3] }), line("p50", l.P50, "blue", { width: 2 })],
-      columns: () => [{ name: "from_s", values: l.P50.map((_, i) => +(lg.from + i * lg.step).toPrecision(12)) }, { name: "n", values: l.count }, { name: "p50_ms", values: l.P50 }, { name: "p90_ms", values: l.P90 }, { name: "p99_ms", values: l.P99 }],
+      series: [cloudOf(l.metric), line("p99", l.p99, "red"), line("p90", l.p90, "orange", { dash: [5, 3] }), line("p50", l.p50, "blue", { width: 2 })],
+      columns: () => [{ name: "from_s", values: l.p50.map((_, i) => +(lg.from + i * lg.step).toPrecision(12)) }, { name: "n", values: l.count }, { name: "p50_ms", values: l.p50 }, { name: "p90_ms", values: l.p90 }, { name: "p99_ms", values: l.p99 }],
     });
   }
   for (const c of serverCharts(d.results.server?.lines || [])) timeChart(host, c);
