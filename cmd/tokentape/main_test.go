@@ -79,14 +79,14 @@ func server(ts *testscript.TestScript) **simserver.Running {
 }
 
 // seen PATH N: the simulated server got exactly N requests at PATH. Without
-// arguments: it got nothing but the model list, the server info and the two
+// arguments: it got nothing but the model list, what it says of itself and the two
 // generation endpoints.
 func cmdSeen(ts *testscript.TestScript, neg bool, args []string) {
 	got := (*server(ts)).Seen()
 	if len(args) == 0 {
 		for path := range got {
 			switch path {
-			case "/v1/models", "/get_server_info", "/v1/chat/completions", "/v1/completions":
+			case "/v1/models", "/get_server_info", "/get_model_info", "/v1/chat/completions", "/v1/completions":
 			default:
 				ts.Fatalf("the server saw %d requests at %s", got[path], path)
 			}
