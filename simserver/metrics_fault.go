@@ -237,10 +237,11 @@ func (s *Server) faultyPage(w http.ResponseWriter, r *http.Request, node Node, p
 		page = append(page, manySeries(cmp.Or(f.Size, 5000), turn)...)
 	}
 	if f := s.metricsFault(node, MetricsHuge); f != nil {
-		size := int(cmp.Or(f.Size, 20_000_000))
-		for i := 0; len(page) < size; i++ {
-			page = fmt.Appendf(page, "sim_huge_total{nr=\"%d\"} %d\n", i, i)
+		var block []byte // of lines that repeat: a page is soon made
+		for i := range 1000 {
+			block = fmt.Appendf(block, "sim_huge_total{nr=\"%d\"} %d\n", i, i)
 		}
+		page = append(page, bytes.Repeat(block, int(cmp.Or(f.Size, 20_000_000))/len(block)+1)...)
 	}
 	middle := bytes.LastIndexByte(page[:len(page)/2], '\n') + 1
 	if s.metricsFault(node, MetricsBroken) != nil {

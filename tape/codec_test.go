@@ -255,3 +255,39 @@ func TestCheck(t *testing.T) {
 		})
 	}
 }
+
+// So it is with scrapes.
+func TestEncodeScrapeLikeEncodingJSON(tt *testing.T) {
+	var s Scrape
+	n := int64(1)
+	fill(reflect.ValueOf(&s).Elem(), &n)
+	s.Type = "scrape"
+	theirs, err := json.Marshal(s)
+	must(tt, err)
+	if d := cmp.Diff(string(theirs), string(appendScrape(nil, &s))); d != "" {
+		tt.Error(d)
+	}
+	rapid.Check(tt, func(t *rapid.T) {
+		s := Scrape{
+			Type: "scrape", T: genInt().Draw(t, "t"), Source: genText().Draw(t, "source"), Error: genText().Draw(t, "error"), Left: genInt().Draw(t, "left"),
+			Series: rapid.MapOfN(rapid.String(), rapid.Float64(), 0, 4).Draw(t, "series"), Same: genOpt(genInt()).Draw(t, "same"),
+			Gone: rapid.SliceOfN(genText(), 0, 3).Draw(t, "gone"), Types: rapid.MapOfN(rapid.String(), genText(), 0, 3).Draw(t, "types"),
+		}
+		for name, v := range s.Series {
+			if v-v != 0 {
+				delete(s.Series, name)
+			}
+		}
+		ours := appendScrape(nil, &s)
+		if bytes.ContainsAny(ours, "\n\r\u2028\u2029") || !utf8.Valid(ours) {
+			t.Fatalf("not one line of UTF-8: %q", ours)
+		}
+		theirs, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := generic(tt, ours), generic(tt, theirs); !reflect.DeepEqual(a, b) {
+			t.Fatalf("differs:\n%s\n%s", ours, theirs)
+		}
+	})
+}

@@ -142,9 +142,12 @@ func (w *Writer) encode(line any) ([]byte, error) {
 		c.Type = "client"
 		b, err = json.Marshal(c)
 	case *Scrape:
-		c := *v
-		c.Type = "scrape"
-		b, err = json.Marshal(c)
+		for name, x := range v.Series {
+			if x-x != 0 { // NaN and the infinities
+				return nil, fmt.Errorf("series %s is %v", name, x)
+			}
+		}
+		b = appendScrape(w.line[:0], v)
 	case *Call:
 		c := *v
 		c.Type = "call"

@@ -58,9 +58,15 @@ func (c *Client) Get(ctx context.Context, rawURL string, header http.Header, lim
 	}
 	defer resp.Body.Close()
 	s.Status, s.Header = resp.StatusCode, resp.Header
-	if s.Body, err = io.ReadAll(io.LimitReader(resp.Body, limit+1)); err != nil {
+	tooLong := &Error{Class: ClassOther, Phase: PhaseBody, Doing: doing, Err: fmt.Errorf("%w %d bytes", ErrTooLong, limit)}
+	if resp.ContentLength > limit {
+		return nil, tooLong
+	}
+	whole := bytes.NewBuffer(make([]byte, 0, max(resp.ContentLength, 0)+bytes.MinRead)) // in one piece, where the length is known
+	if _, err = whole.ReadFrom(io.LimitReader(resp.Body, limit+1)); err != nil {
 		return nil, wrap(c.either(ctx), PhaseBody, doing, err)
 	}
+	s.Body = whole.Bytes()
 	if int64(len(s.Body)) <= limit {
 		coding := strings.ToLower(strings.TrimSpace(s.Header.Get("Content-Encoding")))
 		// The cause is not wrapped: an end of the data would count as one of the connection.
@@ -70,8 +76,7 @@ func (c *Client) Get(ctx context.Context, rawURL string, header http.Header, lim
 		}
 	}
 	if int64(len(s.Body)) > limit {
-		return nil, &Error{Class: ClassOther, Phase: PhaseBody, Doing: doing,
-			Err: fmt.Errorf("%w %d bytes", ErrTooLong, limit)}
+		return nil, tooLong
 	}
 	return s, nil
 }
