@@ -161,7 +161,11 @@ func (l *RunLog) next(stage string) []Step {
 		}
 	}
 	if command != "" {
-		out = append(out, Step{command, "nothing was sent, so nothing is lost: the same command again once that is mended"})
+		why := "nothing was sent, so nothing is lost: the same command again once that is mended"
+		if strings.Contains(command, "***") {
+			why += ", with what *** stands for"
+		}
+		out = append(out, Step{command, why})
 	}
 	return out
 }

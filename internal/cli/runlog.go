@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +30,9 @@ const (
 	logText  = 1500 // bytes of a line's text
 	logQueue = 512  // lines that wait for the disk; more are counted as lost
 )
+
+// nearText is what messages quote of a row that cannot be read: it may be a prompt.
+var nearText = regexp.MustCompile(`near "(?:[^"\\]|\\.)*"?`)
 
 // runLog keeps run.log: what a run came to, a line an event, for people and for
 // tokentape why. It holds no prompt and no secret. Lines are written by a
@@ -56,7 +60,7 @@ type runLog struct {
 func newRunLog(args []string) *runLog {
 	shown, hidden := maskWords(args)
 	l := &runLog{wall: clock.New().Wall, count: map[string]int{}, secrets: hidden}
-	l.say("start", "tokentape "+version()+": tokentape "+shellWords(shown))
+	l.say("start", "tokentape %s: tokentape %s", version(), shellWords(shown))
 	return l
 }
 
@@ -142,7 +146,8 @@ func (l *runLog) masked(line string) string {
 	if len(line) < columns {
 		return line
 	}
-	return line[:columns] + l.set.Line(line[columns:], logText)
+	text := nearText.ReplaceAllString(line[columns:], "near …")
+	return line[:columns] + l.set.Line(text, logText)
 }
 
 // open writes the lines so far to the folder of the run, and those that follow.
@@ -200,6 +205,7 @@ func (l *runLog) end(dir string, err error) {
 			code, text, hints = e.code, e.msg, e.hints
 		}
 	}
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' }), ";")
 	if len(hints) > 0 {
 		text += " → " + strings.Join(hints, " → ")
 	}
@@ -268,7 +274,7 @@ func (l *runLog) asked(j *job) {
 // preflight writes what the server said before the load.
 func (l *runLog) preflight(j *job, pre *probe.Result, err error) {
 	if err != nil {
-		l.say("preflight", "failed: %v", err)
+		l.say("preflight", "failed: %s", strings.ReplaceAll(err.Error(), "\n", ";"))
 		return
 	}
 	s := pre.Server
