@@ -121,8 +121,8 @@ func TestCoordinatedOmission(t *testing.T) {
 	want(t, "from due: p99", due.P99, 6, "1910.900000")
 	want(t, "from release: mean", sent.Mean, 1, "29.9")
 	want(t, "from release: p90", sent.P90, 6, "10.000000")
-	if res.Load.Late != 22 {
-		t.Errorf("late = %d, want 22", res.Load.Late)
+	if *res.Load.Late != 22 {
+		t.Errorf("late = %d, want 22", *res.Load.Late)
 	}
 	want(t, "max send lag", res.Load.SendLagMaxMS, 6, "1900.000000")
 	want(t, "max slot wait", res.Load.SlotWaitMaxMS, 6, "1900.000000")
@@ -138,8 +138,8 @@ func TestCoordinatedOmission(t *testing.T) {
 	}
 
 	res, _ = whole(t, b04(false))
-	if res.Load.Late != 0 || *res.Load.SlotWaitShare != 0 {
-		t.Errorf("without a cap: late %d, slot wait share %v", res.Load.Late, *res.Load.SlotWaitShare)
+	if *res.Load.Late != 0 || *res.Load.SlotWaitShare != 0 {
+		t.Errorf("without a cap: late %d, slot wait share %v", *res.Load.Late, *res.Load.SlotWaitShare)
 	}
 }
 
@@ -202,8 +202,8 @@ func TestRampAndDrain(t *testing.T) {
 	res, w := whole(t, b10())
 	want(t, "duration", w.System.DurationS, 6, "20.000000")
 	want(t, "whole tokens/s", w.System.OutputTokensPerS, 6, "175.000000")
-	if *w.System.ConcurrencyPeak != 8 || res.Load.ConcurrencyPeak != 8 {
-		t.Errorf("peak = %d, %d, want 8", *w.System.ConcurrencyPeak, res.Load.ConcurrencyPeak)
+	if *w.System.ConcurrencyPeak != 8 || *res.Load.ConcurrencyPeak != 8 {
+		t.Errorf("peak = %d, %d, want 8", *w.System.ConcurrencyPeak, *res.Load.ConcurrencyPeak)
 	}
 	r, err := collect(&records{recs: b10().records()}, Options{})
 	if err != nil {

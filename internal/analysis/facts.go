@@ -155,7 +155,7 @@ func (r *run) load() Load {
 	}
 	due, sent := r.spans(), r.spans()
 	var waits, lags, sends []float64
-	var waited int64
+	var waited, late, fresh, again int64
 	going := make([]window.Span, len(r.groups)) // first release to last end
 	for g := range going {
 		going[g] = window.Span{From: math.MaxInt64, To: math.MinInt64}
@@ -186,18 +186,24 @@ func (r *run) load() Load {
 		if lag, ok := q.SendLag(); ok {
 			sends = append(sends, float64(lag)/1e6)
 			if lag > lateAfter {
-				l.Late++
+				late++
 			}
 		}
 		if reused := r.facts[i].reused; reused != nil {
 			if *reused {
-				l.ReusedConnections++
+				again++
 			} else {
-				l.NewConnections++
+				fresh++
 			}
 		}
 	})
 	l.RatePlanned, l.RateAchieved = due.rate(), sent.rate()
+	if len(sends) > 0 {
+		l.Late = &late
+	}
+	if fresh+again > 0 {
+		l.NewConnections, l.ReusedConnections = &fresh, &again
+	}
 	if waited > 0 {
 		l.SlotWaitShare = ref(float64(len(waits)) / float64(waited))
 	}
@@ -206,9 +212,9 @@ func (r *run) load() Load {
 	l.SendLagP99MS, l.SendLagMaxMS = quantile(sends, 0.99), greatest(sends)
 	if going = slices.DeleteFunc(going, func(s window.Span) bool { return s.From > s.To }); len(going) > 0 && !r.untimed() {
 		if m, _, peak, ok := r.over(going); ok {
-			l.ConcurrencyMean, l.ConcurrencyPeak = &m, peak
+			l.ConcurrencyMean, l.ConcurrencyPeak = &m, &peak
 		} else {
-			l.ConcurrencyPeak = peak
+			l.ConcurrencyPeak = &peak
 		}
 	}
 	r.client(&l)
@@ -221,14 +227,14 @@ func (r *run) client(l *Load) {
 		return
 	}
 	var cpu, sched []float64
-	var pause int64
+	var pause, queue int64
 	for _, s := range r.samples {
 		cpu = append(cpu, s.CPU)
 		sched = append(sched, float64(s.SchedP99)/1e6)
 		pause += s.GCPause
-		l.QueuePeak = max(l.QueuePeak, s.Queue)
+		queue = max(queue, s.Queue)
 	}
-	l.CPUMean, l.CPUPeak = mean(cpu), greatest(cpu)
+	l.CPUMean, l.CPUPeak, l.QueuePeak = mean(cpu), greatest(cpu), &queue
 	// The median over samples: one bad interval is no verdict on a run.
 	l.SchedP99MS = quantile(sched, 0.5)
 	l.GCPauseMS = ref(float64(pause) / 1e6)

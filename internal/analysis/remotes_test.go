@@ -29,7 +29,7 @@ func TestRemotes(t *testing.T) {
 	if !slices.Equal(res.Remotes, want) {
 		t.Errorf("%+v", res.Remotes)
 	}
-	if res.Load.NewConnections != 2 || res.Load.ReusedConnections != 2 {
+	if *res.Load.NewConnections != 2 || *res.Load.ReusedConnections != 2 {
 		t.Errorf("an address that was tried counts as a connection: %+v", res.Load)
 	}
 }

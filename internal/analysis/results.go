@@ -165,16 +165,16 @@ type Load struct {
 	PacerLagMaxMS     *float64 `json:"pacer_lag_max_ms"`
 	SendLagP99MS      *float64 `json:"send_lag_p99_ms"`
 	SendLagMaxMS      *float64 `json:"send_lag_max_ms"`
-	Late              int64    `json:"late"` // rows sent more than 1 ms after due
+	Late              *int64   `json:"late"` // rows sent more than 1 ms after due; absent in a closed loop
 	ConcurrencyMean   *float64 `json:"concurrency_mean"`
-	ConcurrencyPeak   int64    `json:"concurrency_peak"`
-	NewConnections    int64    `json:"new_connections"`
-	ReusedConnections int64    `json:"reused_connections"`
+	ConcurrencyPeak   *int64   `json:"concurrency_peak"`
+	NewConnections    *int64   `json:"new_connections"` // absent where the tape knows no connection
+	ReusedConnections *int64   `json:"reused_connections"`
 	CPUMean           *float64 `json:"client_cpu_mean_cores"`
 	CPUPeak           *float64 `json:"client_cpu_peak_cores"`
 	SchedP99MS        *float64 `json:"client_sched_p99_ms"`
-	GCPauseMS         *float64 `json:"client_gc_pause_ms"` // sum over the run
-	QueuePeak         int64    `json:"recorder_queue_peak"`
+	GCPauseMS         *float64 `json:"client_gc_pause_ms"`  // sum over the run
+	QueuePeak         *int64   `json:"recorder_queue_peak"` // absent without samples of the client
 }
 
 // Window is one table.

@@ -330,13 +330,17 @@ func (c *console) load() {
 	}
 	c.fact("slot wait", wait)
 	c.fact("pacer lag", fmt.Sprintf("p50 %s · p99 %s · max %s", measure(l.PacerLagP50MS, "ms"), measure(l.PacerLagP99MS, "ms"), measure(l.PacerLagMaxMS, "ms")))
-	if l.RateAsked != nil {
-		c.fact("send lag", fmt.Sprintf("p99 %s · max %s · %s %s more than 1 ms after due", measure(l.SendLagP99MS, "ms"), measure(l.SendLagMaxMS, "ms"), count(l.Late), plural(l.Late, "row")))
+	if l.RateAsked != nil && l.Late != nil {
+		c.fact("send lag", fmt.Sprintf("p99 %s · max %s · %s %s more than 1 ms after due", measure(l.SendLagP99MS, "ms"), measure(l.SendLagMaxMS, "ms"), count(*l.Late), plural(*l.Late, "row")))
 	}
 	c.fact("in flight", fmt.Sprintf("mean %s · peak %s", value(l.ConcurrencyMean), peak(l)))
-	c.fact("connections", fmt.Sprintf("%s new · %s reused", count(l.NewConnections), count(l.ReusedConnections)))
+	if l.NewConnections == nil {
+		c.fact("connections", absent)
+	} else {
+		c.fact("connections", fmt.Sprintf("%s new · %s reused", count(*l.NewConnections), whole(l.ReusedConnections)))
+	}
 	c.fact("client", fmt.Sprintf("CPU mean %s, peak %s · scheduling p99 %s · GC pauses %s in all · recorder queue peak %s",
-		measure(l.CPUMean, "cores"), measure(l.CPUPeak, "cores"), measure(l.SchedP99MS, "ms"), measure(l.GCPauseMS, "ms"), count(l.QueuePeak)))
+		measure(l.CPUMean, "cores"), measure(l.CPUPeak, "cores"), measure(l.SchedP99MS, "ms"), measure(l.GCPauseMS, "ms"), observed(l.QueuePeak)))
 }
 
 // remarks closes with everything that qualifies the numbers.

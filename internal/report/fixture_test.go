@@ -67,8 +67,8 @@ func openLoop() *analysis.Results {
 			{What: "flush", URL: "http://127.0.0.1:30001/flush_cache?api_key=***", TS: -0.4, MS: 3, Message: "connection refused"}},
 		Load: analysis.Load{Loop: "open", Requests: 640, Concurrency: 90, RateAsked: p(60.0), RatePlanned: p(60.0), RateAchieved: p(6.0123),
 			SlotWaitShare: p(0.871), SlotWaitMeanMS: p(4210.5), SlotWaitMaxMS: p(9120.1), PacerLagP50MS: p(0.011), PacerLagP99MS: p(0.09), PacerLagMaxMS: p(0.31),
-			SendLagP99MS: p(9100.2), SendLagMaxMS: p(9120.4), Late: 557, ConcurrencyMean: p(84.4), ConcurrencyPeak: 90, NewConnections: 90, ReusedConnections: 550,
-			CPUMean: p(0.31), CPUPeak: p(0.44), SchedP99MS: p(0.048), GCPauseMS: p(1.25), QueuePeak: 3},
+			SendLagP99MS: p(9100.2), SendLagMaxMS: p(9120.4), Late: p[int64](557), ConcurrencyMean: p(84.4), ConcurrencyPeak: p[int64](90), NewConnections: p[int64](90), ReusedConnections: p[int64](550),
+			CPUMean: p(0.31), CPUPeak: p(0.44), SchedP99MS: p(0.048), GCPauseMS: p(1.25), QueuePeak: p[int64](3)},
 		Windows: []analysis.Window{
 			{Kind: "whole", From: p(0.0001), To: p(140.25), Requests: new(int64(638)), Why: "first release to last stream end of all measured requests", Metrics: metrics(638), MetricOrder: order,
 				System: system(140.25, 4.56), Facts: analysis.WindowFacts{ServiceTimes: p(11.4), InFlightMean: p(84.4), InFlightSD: p(14.1), ToLastTokenS: p(140.2), CachedRatio: p(0.9012), CachedN: new(int64(600)), CachedInferN: new(int64(38)), GoodShare: p(0.97), GoodPerS: p(4.4)}},
@@ -98,7 +98,7 @@ func zero() *analysis.Results {
 		Verdict: analysis.Verdict{Line: "NOT fit for use: no request succeeded", Checks: []analysis.Check{
 			{Name: "measured", Severity: "fail", Result: "miss", Value: p(0.0), Limit: p(1.0), Unit: "ok requests", Why: "all 4 requests failed: http_status", Do: "look at the messages below, then try one request: --requests 1"}}},
 		Counts: analysis.Counts{Planned: 4, Issued: 4, Failed: 4, Attempts: 4, ByClass: map[string]int64{"http_status": 4}, Examples: map[string]string{"http_status": "404 Not Found: <html>"}},
-		Load:   analysis.Load{Loop: "closed", Requests: 4, Concurrency: 2, ConcurrencyPeak: 2, NewConnections: 2, ReusedConnections: 2},
+		Load:   analysis.Load{Loop: "closed", Requests: 4, Concurrency: 2, ConcurrencyPeak: p[int64](2), NewConnections: p[int64](2), ReusedConnections: p[int64](2)},
 		Windows: []analysis.Window{
 			{Kind: "whole", Why: "no request succeeded", Metrics: empty},
 			{Kind: "steady", Why: "no request succeeded", Metrics: empty},
@@ -117,7 +117,7 @@ func one() *analysis.Results {
 		Schema: analysis.Schema, Run: "01JDX8Z6K3", About: a,
 		Verdict: analysis.Verdict{Fit: true, Line: "fit for use"},
 		Counts:  analysis.Counts{Planned: 1, Issued: 1, OK: 1, Attempts: 1, Finish: map[string]int64{"": 1}},
-		Load:    analysis.Load{Loop: "closed", Requests: 1, Concurrency: 1, ConcurrencyMean: p(1.0), ConcurrencyPeak: 1, NewConnections: 1},
+		Load:    analysis.Load{Loop: "closed", Requests: 1, Concurrency: 1, ConcurrencyMean: p(1.0), ConcurrencyPeak: p[int64](1), NewConnections: p[int64](1), ReusedConnections: p[int64](0)},
 		Windows: []analysis.Window{{Kind: "whole", From: p(0.0), To: p(0.534), Requests: new(int64(1)), Why: "first release to last stream end",
 			Metrics: map[string]*analysis.Summary{"ttft_ms": s(22.5, "ms"), "e2e_ms": s(533.9, "ms"), "tpot_ms": s(16.4968, "ms")},
 			System:  analysis.System{DurationS: p(0.534), RequestsPerS: p(1.8727), OutputTokensPerS: p(59.925), ConcurrencyMean: p(1.0), ConcurrencyPeak: new(int64(1))}}},

@@ -71,12 +71,15 @@ func value(p *float64) string {
 	return num(*p)
 }
 
-// peak is the most requests in flight; without any, none was observed.
-func peak(l analysis.Load) string {
-	if l.ConcurrencyPeak == 0 {
-		return value(nil)
+// peak is the most requests in flight.
+func peak(l analysis.Load) string { return observed(l.ConcurrencyPeak) }
+
+// observed is a count, or that there is none.
+func observed(n *int64) string {
+	if n == nil {
+		return absent
 	}
-	return count(l.ConcurrencyPeak)
+	return count(*n)
 }
 
 // cell is value for a narrow column.

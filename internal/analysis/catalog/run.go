@@ -43,16 +43,16 @@ var loadFacts = []Entry{
 	{Name: "load.pacer_lag_max_ms", Kind: KindLoad, Unit: "ms", Better: Lower, Definition: "the largest", Fields: []string{"t_wrote_first", "t_ready", "t_conn", "t_released"}, Enters: measured},
 	{Name: "load.send_lag_p99_ms", Kind: KindLoad, Unit: "ms", Better: Lower, Definition: "99th percentile of send lag: first byte written − due = slot wait (held back by C) + set-up of a new connection + pacer lag (the rest: ours)", Fields: []string{"t_wrote_first", "t_due"}, Enters: measured, Absent: "closed loop"},
 	{Name: "load.send_lag_max_ms", Kind: KindLoad, Unit: "ms", Better: Lower, Definition: "the largest send lag", Fields: []string{"t_wrote_first", "t_due"}, Enters: measured, Absent: "closed loop"},
-	{Name: "load.late", Kind: KindLoad, Unit: "requests", Better: Lower, Definition: "requests sent more than 1 ms after due", Fields: []string{"t_wrote_first", "t_due"}, Enters: measured},
+	{Name: "load.late", Kind: KindLoad, Unit: "requests", Better: Lower, Definition: "requests sent more than 1 ms after due", Fields: []string{"t_wrote_first", "t_due"}, Enters: measured, Absent: "closed loop, or nothing was sent"},
 	{Name: "load.concurrency_mean", Kind: KindLoad, Unit: "requests", Definition: "mean number of requests in flight, first release to last end of the measured phase", Fields: []string{"t_released", "t_end"}},
-	{Name: "load.concurrency_peak", Kind: KindLoad, Unit: "requests", Definition: "most requests in flight", Fields: []string{"t_released", "t_end"}},
-	{Name: "load.new_connections", Kind: KindLoad, Unit: "requests", Definition: "requests that went over a new connection", Fields: []string{"conn"}, Enters: measured},
-	{Name: "load.reused_connections", Kind: KindLoad, Unit: "requests", Definition: "requests that went over a connection used before", Fields: []string{"conn"}, Enters: measured},
+	{Name: "load.concurrency_peak", Kind: KindLoad, Unit: "requests", Definition: "most requests in flight", Fields: []string{"t_released", "t_end"}, Absent: "no request went out, or it was not recorded when"},
+	{Name: "load.new_connections", Kind: KindLoad, Unit: "requests", Definition: "requests that went over a new connection", Fields: []string{"conn"}, Enters: measured, Absent: "the tape knows no connection: nothing was reached, or another tool did not record them"},
+	{Name: "load.reused_connections", Kind: KindLoad, Unit: "requests", Definition: "requests that went over a connection used before", Fields: []string{"conn"}, Enters: measured, Absent: "as load.new_connections"},
 	{Name: "load.client_cpu_mean_cores", Kind: KindLoad, Unit: "cores", Better: Lower, Definition: "CPU time of the client ÷ time, mean over its samples", Fields: []string{"client.cpu"}, Absent: "no samples"},
 	{Name: "load.client_cpu_peak_cores", Kind: KindLoad, Unit: "cores", Better: Lower, Definition: "the largest of these samples", Fields: []string{"client.cpu"}, Absent: "no samples"},
 	{Name: "load.client_sched_p99_ms", Kind: KindLoad, Unit: "ms", Better: Lower, Definition: "median over samples of the p99 time that ready goroutines waited for a CPU", Fields: []string{"client.sched_p99_ns"}, Absent: "no samples"},
 	{Name: "load.client_gc_pause_ms", Kind: KindLoad, Unit: "ms", Better: Lower, Definition: "garbage collector pauses of the client, in all", Fields: []string{"client.gc_pause_ns"}, Absent: "no samples"},
-	{Name: "load.recorder_queue_peak", Kind: KindLoad, Unit: "requests", Better: Lower, Definition: "most finished requests that waited to be written", Fields: []string{"client.queue"}},
+	{Name: "load.recorder_queue_peak", Kind: KindLoad, Unit: "requests", Better: Lower, Definition: "most finished requests that waited to be written", Fields: []string{"client.queue"}, Absent: "no samples"},
 }
 
 var verdicts = []Entry{
