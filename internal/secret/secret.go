@@ -52,6 +52,9 @@ func New(secrets []string) *Set {
 		l := plain(text)
 		spaced := len(l.text) < len(text)
 		l.layers(func(l layer) { s.add(l.text, spaced) })
+		for _, coded := range codings(text) {
+			s.add([]byte(coded), false)
+		}
 	}
 	if len(s.short) == 0 && len(s.parts) == 0 {
 		return nil
@@ -88,7 +91,8 @@ func sieveAt(b []byte) uint64 {
 // Mask replaces every secret in text by "***": as it stands, escaped as in JSON,
 // HTML or a URL (up to three times, one on the other), with white space and control
 // characters inside, and of a secret of 16 bytes or more every part of at least 12.
-// Its time grows linearly with the text.
+// A secret of 8 bytes or more is found too within a text that was coded as a whole in
+// base64 or hexadecimal. Its time grows linearly with the text.
 func (s *Set) Mask(text string) string { return s.mask(text, false) }
 
 // Cut is Mask for a text that may have been cut short before: at its end also the
