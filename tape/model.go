@@ -60,16 +60,18 @@ type Header struct {
 	Tool   Tool            `json:"tool"`
 	Anchor Anchor          `json:"anchor"`
 	Spec   json.RawMessage `json:"spec"` // resolved, secrets as "***"
-	Plan   PlanRef         `json:"plan"`
-	Data   DataRef         `json:"dataset"`
-	Parts  []DataRef       `json:"datasets,omitempty"` // the datasets that dataset stands for, when there are several
-	Tok    *FileRef        `json:"tokenizer,omitempty"`
-	Host   Host            `json:"host"`
-	Server Server          `json:"server"`
-	Notes  []string        `json:"notes,omitempty"` // said before the first request: model not in the list, rows repeated …
-	Cache  *CachePlan      `json:"cache,omitempty"` // what the server's prefix cache was expected to serve
-	Import *Import         `json:"import,omitempty"`
-	Merged *Merged         `json:"merged,omitempty"` // the tape was made of other tapes: see Merge
+	// SpecSHA256 is that of spec.yaml as it was written beside the tape, hex.
+	SpecSHA256 string     `json:"spec_sha256,omitempty"`
+	Plan       PlanRef    `json:"plan"`
+	Data       DataRef    `json:"dataset"`
+	Parts      []DataRef  `json:"datasets,omitempty"` // the datasets that dataset stands for, when there are several
+	Tok        *FileRef   `json:"tokenizer,omitempty"`
+	Host       Host       `json:"host"`
+	Server     Server     `json:"server"`
+	Notes      []string   `json:"notes,omitempty"` // said before the first request: model not in the list, rows repeated …
+	Cache      *CachePlan `json:"cache,omitempty"` // what the server's prefix cache was expected to serve
+	Import     *Import    `json:"import,omitempty"`
+	Merged     *Merged    `json:"merged,omitempty"` // the tape was made of other tapes: see Merge
 	// Command is the command line as it was given, the program first, secrets masked.
 	Command []string `json:"command,omitempty"`
 	Source  *Source  `json:"source,omitempty"` // state of the source folder that provenance.source names

@@ -93,13 +93,21 @@ func NewReader(r io.Reader) *Reader {
 	return &Reader{raw: &rawFile{r: bufio.NewReaderSize(r, 64<<10)}, sum: sha256.New(), limit: maxLine}
 }
 
-// OpenFile opens the tape at path, compressed or not: the content says which.
+// OpenFile opens the tape at path, compressed or not, or the one in the pack at
+// path: the content says which.
 func OpenFile(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("tape: %w", err)
 	}
-	r := NewReader(f)
+	var in io.Reader = f
+	if beginsPacked(f) {
+		if in, err = inPack(f); err != nil {
+			f.Close()
+			return nil, fmt.Errorf("tape: %s: %w", path, err)
+		}
+	}
+	r := NewReader(in)
 	r.file, r.path = f, path
 	return r, nil
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"tokentape/internal/analysis"
+	"tokentape/internal/bundle"
+	"tokentape/tape"
 )
 
 // powerName is the power series of a run, kept beside its tape, so that energy can
@@ -30,6 +32,9 @@ func analyse(path string, o analysis.Options, power string) (*analysis.Results, 
 
 // powerOf is the power series at power, else that beside the tape, nil for none.
 func powerOf(path, power string) (*analysis.Power, error) {
+	if power == "" && tape.Packed(path) {
+		return packedPower(path)
+	}
 	if power == "" {
 		if power = filepath.Join(filepath.Dir(path), powerName); !fileExists(power) {
 			return nil, nil
@@ -40,6 +45,41 @@ func powerOf(path, power string) (*analysis.Power, error) {
 		return nil, fmt.Errorf("power series: %w", err)
 	}
 	return p, nil
+}
+
+// packedPower is the power series in a pack, nil for none.
+func packedPower(path string) (*analysis.Power, error) {
+	p, err := bundle.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	if !p.Has(bundle.PowerName) {
+		return nil, nil
+	}
+	r, err := p.Open(bundle.PowerName)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	series, err := analysis.ReadPower(r)
+	if err != nil {
+		return nil, fmt.Errorf("power series: %s of %s: %w", bundle.PowerName, path, err)
+	}
+	return series, nil
+}
+
+// checkPack refuses a pack that is none, or not one that is read; any other file
+// passes.
+func checkPack(path string) error {
+	if !tape.Packed(path) {
+		return nil
+	}
+	p, err := bundle.Open(path)
+	if err != nil {
+		return usageError(printable(err.Error()), "tokentape check "+path)
+	}
+	return p.Close()
 }
 
 // keepPower copies the power series that the spec names into the run's folder, if

@@ -182,7 +182,7 @@ func findTape(arg string) (string, error) {
 		return "", usageError(err.Error(), "give the folder of a run, as the run printed it: runs/NAME/TIME")
 	}
 	if !st.IsDir() {
-		return arg, nil
+		return arg, checkPack(arg)
 	}
 	var found []string
 	for _, compress := range []bool{true, false} {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -233,8 +234,10 @@ func (a *app) ready(ctx context.Context, j *job, clk *clock.Clock) (*probe.Resul
 // writeInputs puts the resolved spec and the plan beside the tape. It also finds
 // out, before any load, whether the place can be written.
 func (j *job) writeInputs(dir *runDir) error {
+	text := j.spec.YAML()
+	j.specSum, _, _ = hashOf(bytes.NewReader(text)) // of memory: cannot fail
 	if err := dir.write("spec.yaml", func(f *os.File) error {
-		_, err := f.Write(j.spec.YAML())
+		_, err := f.Write(text)
 		return err
 	}); err != nil {
 		return err
@@ -357,8 +360,8 @@ func (j *job) tapeHeader(pre *probe.Result, clk *clock.Clock) tape.Header {
 	}
 	return tape.Header{
 		Type: "header", Schema: tape.Schema, Run: newRunID(clk.Wall()), Name: j.spec.Name,
-		Tool:  provenance.Tool(versionNumber),
-		Spec:  j.spec.JSON(),
+		Tool: provenance.Tool(versionNumber),
+		Spec: j.spec.JSON(), SpecSHA256: j.specSum,
 		Plan:  tape.PlanRef{SHA256: j.plan.SHA256(), Rows: j.plan.Rows(), Warmup: j.plan.Warmup(), Kind: j.plan.Kind},
 		Data:  tape.DataRef{Path: info.Path, Bytes: info.Bytes, Rows: info.Rows, SHA256: info.SHA256},
 		Parts: parts, Tok: j.count.ref(), Host: j.origin.host, Command: j.origin.command, Source: j.origin.source, Server: pre.Server, Notes: notes, Cache: j.cache.head,

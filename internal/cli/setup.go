@@ -136,6 +136,7 @@ func openItems(w spec.Workload, seed int64, o rows.Options) (itemSource, error) 
 // job is a spec with everything that can be made of it before a server is asked.
 type job struct {
 	spec    *spec.Spec
+	specSum string      // of spec.yaml as it was written, hex
 	bases   []spec.Base // of the servers, in the order in which requests take them
 	net     network
 	dialect dialect.Dialect
