@@ -64,7 +64,10 @@ func TestMetricsOfAPair(t *testing.T) {
 		}))
 		var all sync.WaitGroup
 		for i := range 5 {
-			all.Go(func() { chat(s, i, 50) })
+			all.Go(func() {
+				time.Sleep(time.Duration(i) * time.Millisecond) // in order
+				chat(s, i, 50)
+			})
 		}
 		check := func(when string, node Node, want map[string]float64) map[string]float64 {
 			t.Helper()
