@@ -208,9 +208,9 @@ func (w *why) judge() {
 	case !w.res.Verdict.Fit:
 		t.State = StateUnfit
 		t.Stage = checkStage(t.Missed[0].Name)
-		t.Line = w.res.Verdict.Line
+		t.Line = strings.TrimPrefix(w.res.Verdict.Line, "NOT fit for use: ")
 	case len(t.Missed) > 0 || len(t.Notes) > 0:
-		t.State, t.Line = StateNotes, w.res.Verdict.Line
+		t.State, t.Line = StateNotes, strings.TrimPrefix(w.res.Verdict.Line, "fit for use; ")
 	default:
 		t.State, t.Line = StateFine, "nothing went wrong: "+w.res.Verdict.Line
 	}
@@ -347,7 +347,7 @@ func (w *why) next() {
 		}
 	}
 	for i, c := range t.Missed {
-		if c.Severity == SeverityFail && c.Name != CheckFailures && t.Stage != StageRecord {
+		if c.Severity == SeverityFail && c.Name != CheckFailures && t.Stage != StageRecord && (c.Name != "tape_complete" || len(t.Failures) == 0) {
 			add(t.Evidence[i], c.Do)
 		}
 	}

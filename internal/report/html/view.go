@@ -161,7 +161,9 @@ func link(window, metric, stat string, v *float64) string {
 
 func newWindow(r *analysis.Results, w *analysis.Window) windowView {
 	v := windowView{Window: w, Exists: w.From != nil, Held: report.Whole(w.Requests), Warnings: slices.DeleteFunc(slices.Clone(w.Warnings), func(t string) bool { // said above
-		return slices.ContainsFunc(report.Missed(r.Verdict), func(k analysis.Check) bool { return strings.Contains(k.Why, t) || strings.Contains(t, k.Why) && k.Why != "" })
+		return slices.ContainsFunc(report.Missed(r.Verdict), func(k analysis.Check) bool {
+			return strings.Contains(k.Why, t) || strings.Contains(t, k.Why) && k.Why != ""
+		})
 	})}
 	if !v.Exists {
 		return v
