@@ -45,6 +45,22 @@ func anyRequest(t *rapid.T) *tape.Request {
 	return q
 }
 
+func anyScrape(t *rapid.T) *tape.Scrape {
+	s := &tape.Scrape{T: anyTime(t, "t").V, Source: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "page"), OK: rapid.IntRange(0, 4).Draw(t, "ok") > 0,
+		Same: anyTime(t, "same"), Nr: rapid.Int64Range(-1, 5).Draw(t, "nr"), Missed: rapid.Int64Range(-5, 5).Draw(t, "missed"), Took: anyTime(t, "took"),
+		Series: map[string]float64{}, Types: map[string]string{"c": "counter"}, Gone: []string{"c", "?"}}
+	for _, name := range []string{"c", "sglang:num_queue_reqs", "sglang:token_usage", "sglang:num_requests_total", "sglang:generation_tokens_total", "process_start_time_seconds",
+		`sglang:time_to_first_token_seconds_bucket{le="0.1"}`, `sglang:time_to_first_token_seconds_bucket{le="+Inf"}`, `sglang:time_to_first_token_seconds_bucket{le="NaN"}`, "sglang:time_to_first_token_seconds_sum", "sglang:time_to_first_token_seconds_count", "{", `x{le="`} {
+		if rapid.Bool().Draw(t, name) {
+			s.Series[name] = rapid.OneOf(rapid.Float64Range(-5, 100), rapid.SampledFrom([]float64{math.MaxFloat64, -math.MaxFloat64, 0, 1e308})).Draw(t, "value")
+		}
+	}
+	if rapid.Bool().Draw(t, "whole") {
+		s.Same = tape.Opt[int64]{}
+	}
+	return s
+}
+
 // Whatever a tape says, analysis neither panics nor writes what a strict parser
 // refuses, and counts stay whole.
 func TestAnyTape(t *testing.T) {
@@ -56,6 +72,9 @@ func TestAnyTape(t *testing.T) {
 		}
 		for range rapid.IntRange(0, 60).Draw(rt, "requests") {
 			s.reqs = append(s.reqs, anyRequest(rt))
+		}
+		for range rapid.IntRange(0, 12).Draw(rt, "scrapes") {
+			s.more = append(s.more, anyScrape(rt))
 		}
 		res := s.analyse(t, Options{})
 		encode(t, res)

@@ -83,7 +83,8 @@ type run struct {
 	faults  []string
 	samples []tape.ClientSample // by time
 	scrapes scrape.Collector
-	pages   *Server // what the metrics pages say, nil: none
+	again   Rereader // nil: the tape can be read once
+	pages   *Server  // what the metrics pages say, nil: none
 	sha256  string
 	spec    spec
 
@@ -130,6 +131,7 @@ type fact struct {
 func collect(src Source, o Options) (*run, error) {
 	again, _ := src.(Rereader)
 	r := &run{later: new(later), exact: cmp.Or(o.exact, exactGaps), trended: map[string][]string{}}
+	r.again = again
 	words := interner{}
 	for {
 		rec, err := src.Next()

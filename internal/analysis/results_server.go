@@ -1,10 +1,6 @@
 package analysis
 
-import (
-	"iter"
-
-	"tokentape/internal/analysis/scrape"
-)
+import "iter"
 
 // Server is what the server says of itself on its metrics pages, as far as they
 // were read. Rows are those of the catalogue's server.NAME.
@@ -15,8 +11,8 @@ type Server struct {
 
 	// Points are the gauges in full, Series all series of the pages; never in
 	// results.json.
-	Points ServerPoints   `json:"-"`
-	Series []ServerSeries `json:"-"`
+	Points ServerPoints    `json:"-"`
+	Series ServerAnySeries `json:"-"`
 }
 
 // ServerSource is one metrics page.
@@ -142,11 +138,46 @@ type ServerLine struct {
 	Max    []float64 `json:"max,omitempty"`
 }
 
-// ServerSeries is one series of a page over the whole run, named or not.
+// ServerSeries is one series of a page over the whole run, named or not; or, with
+// Window, at the first and the last reading in it.
 type ServerSeries struct {
-	Source string
-	Part   *int64
-	scrape.Series
+	Source   string
+	Part     *int64
+	Window   string
+	Name     string
+	Type     string   // as the page says: "counter", "gauge" …, "untyped"
+	N        *int64   // readings that gave it anew; nil in a window
+	First    *float64 // nil: not there
+	Last     *float64
+	Min, Max *float64
+	Increase *float64 // of a counter
+	Resets   *int64
+}
+
+// ServerAnySeries are all series of the pages, made when they are asked for: those in
+// windows are read off the tape a second time. The zero value holds none.
+type ServerAnySeries struct {
+	each func(f func(ServerSeries)) error
+}
+
+// Each calls f with every series, over the run and then by window. A tape that was
+// read from a pipe has no second reading and those over the run alone. The error is
+// of the second reading.
+func (a ServerAnySeries) Each(f func(ServerSeries)) error {
+	if a.each == nil {
+		return nil
+	}
+	return a.each(f)
+}
+
+// SeriesOf are series that exist already.
+func SeriesOf(all []ServerSeries) ServerAnySeries {
+	return ServerAnySeries{func(f func(ServerSeries)) error {
+		for _, x := range all {
+			f(x)
+		}
+		return nil
+	}}
 }
 
 // ServerPoint is one reading of a gauge.

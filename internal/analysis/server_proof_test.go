@@ -225,6 +225,17 @@ func TestServerIsTheTruth(t *testing.T) {
 		near("generated", sw.Row("generation_tokens").Increase, tokens, 0)
 		near("prompt", sw.Row("prompt_tokens").Increase, prompt, 0)
 	}
+	in := map[string]int{}
+	if err := s.Series.Each(func(x analysis.ServerSeries) {
+		in[x.Window]++
+		for _, sw := range s.Windows {
+			if r := sw.Row("generation_tokens"); x.Window == sw.Window && strings.HasPrefix(x.Name, r.Series+"{") && (*x.Increase != *r.Increase || *x.Last-*x.First != *r.Increase) {
+				t.Errorf("%+v, the row grew by %g", x, *r.Increase)
+			}
+		}
+	}); err != nil || in[""] < 50 || in["whole"] != in[""] || in["steady"] != in[""] {
+		t.Errorf("%v, %v", in, err)
+	}
 	for _, name := range []string{"others_on_server", "scrapes_missing", "server_changed"} {
 		if c := w.judged(name); c.Result != analysis.ResultPass {
 			t.Errorf("%s: %+v", name, c)

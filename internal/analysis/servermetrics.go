@@ -1,7 +1,9 @@
 package analysis
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 
@@ -10,6 +12,7 @@ import (
 	"tokentape/internal/analysis/scrape"
 	"tokentape/internal/analysis/stat"
 	"tokentape/internal/analysis/window"
+	"tokentape/tape"
 )
 
 const (
@@ -34,23 +37,77 @@ func (r *run) serverPages(intervals []window.Interval, windows []Window) *Server
 		for _, l := range p.Lines(serverPoints) {
 			out.Lines = append(out.Lines, serverLine(p, r.partOf(p), l))
 		}
-		for _, x := range p.All() {
-			out.Series = append(out.Series, ServerSeries{p.Name, r.partOf(p), x})
-		}
 	}
 	for _, a := range asked {
 		if !slices.ContainsFunc(pages, func(p *scrape.Source) bool { return p.Name == a.Name }) && len(r.parts()) == 0 {
 			out.Sources = append(out.Sources, ServerSource{Name: a.Name, Role: a.Role, IntervalS: r.askedInterval(a.Name), Warnings: []string{"never read: the tape has no line of it"}})
 		}
 	}
+	var covers []coverOf
 	for i := range windows {
 		for _, p := range pages {
-			if w, ok := r.serverWindow(p, intervals[i], &windows[i]); ok {
+			if w, c, ok := r.serverWindow(p, intervals[i], &windows[i]); ok {
 				out.Windows = append(out.Windows, w)
+				covers = append(covers, coverOf{intervals[i].Kind, p, c})
 			}
 		}
 	}
+	out.Series = ServerAnySeries{func(f func(ServerSeries)) error { return r.eachSeries(pages, covers, f) }}
 	return out
+}
+
+// coverOf is the time of a window that the readings of a page cover.
+type coverOf struct {
+	window string
+	page   *scrape.Source
+	cover  *scrape.Cover
+}
+
+// eachSeries calls f with all series of the pages, over the run and in windows.
+func (r *run) eachSeries(pages []*scrape.Source, covers []coverOf, f func(ServerSeries)) error {
+	for _, p := range pages {
+		for _, x := range p.All() {
+			s := ServerSeries{Source: p.Name, Part: r.partOf(p), Name: x.Name, Type: x.Type, N: &x.N, First: &x.First, Last: &x.Last, Min: &x.Min, Max: &x.Max}
+			if x.Counter {
+				s.Increase, s.Resets = &x.Increase, &x.Resets
+			}
+			f(s)
+		}
+	}
+	if r.again == nil || len(covers) == 0 {
+		return nil
+	}
+	var e scrape.Edges
+	for _, c := range covers {
+		e.Want(c.cover)
+	}
+	src, done, err := r.again.Again()
+	if err != nil {
+		return fmt.Errorf("the tape cannot be read a second time, for series of metrics pages in windows: %w", err)
+	}
+	defer done()
+	for {
+		rec, err := src.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if s, ok := rec.(*tape.Scrape); ok {
+			e.Add(s)
+		}
+	}
+	for _, c := range covers {
+		for _, x := range e.Of(c.cover) {
+			s := ServerSeries{Source: c.page.Name, Part: r.partOf(c.page), Window: c.window, Name: x.Name, Type: x.Type, First: x.First, Last: x.Last}
+			if x.Counter {
+				s.Increase = &x.Increase
+			}
+			f(s)
+		}
+	}
+	return nil
 }
 
 // partOf is the part that a page was read in, nil of a tape that is not merged.
@@ -186,10 +243,10 @@ func eachPoint(pages []*scrape.Source, part func(*scrape.Source) *int64, yield f
 
 // serverWindow is what a page says of a window; false where the window does not
 // exist, or lies in other parts of a merged tape.
-func (r *run) serverWindow(p *scrape.Source, iv window.Interval, w *Window) (ServerWindow, bool) {
+func (r *run) serverWindow(p *scrape.Source, iv window.Interval, w *Window) (ServerWindow, *scrape.Cover, bool) {
 	spans := r.spansOf(p, iv)
 	if !iv.OK || len(spans) == 0 {
-		return ServerWindow{}, false
+		return ServerWindow{}, nil, false
 	}
 	c := p.Cover(spans, r.pace(p))
 	out := ServerWindow{Window: iv.Kind, Source: p.Name, Part: r.partOf(p), LengthS: c.Length, CoveredS: float64(c.Covered) / 1e9,
@@ -215,7 +272,7 @@ func (r *run) serverWindow(p *scrape.Source, iv window.Interval, w *Window) (Ser
 		}
 		out.Rows = append(out.Rows, row)
 	}
-	return out, true
+	return out, &c, true
 }
 
 // often is "once", "twice", "3 times".

@@ -255,9 +255,9 @@ func (c *console) serverTable(ws []*analysis.ServerWindow) table {
 		}
 		switch {
 		case first.Histogram != nil:
-			c.serverHistogram(add, cellOf, label, first)
+			warned = append(warned, c.serverHistogram(add, cellOf, label, first)...)
 		case first.Increase != nil:
-			add(withUnit(label, first.Unit), cellOf(func(r *analysis.ServerRow) string { return signed(r.Increase) + parens2(r.PerS, "/s") }))
+			add(withUnit(label, first.Unit), cellOf(func(r *analysis.ServerRow) string { return signed(r.Increase) + inParens(r.PerS, "/s") }))
 		default:
 			add(withUnit(label, first.Unit), cellOf(func(r *analysis.ServerRow) string {
 				if r.Min == nil || r.Max == nil || *r.Min == *r.Max {
@@ -285,22 +285,21 @@ func serverNames(ws []*analysis.ServerWindow) []string {
 }
 
 // serverHistogram are the lines of one: the server's, the client's, and the
-// difference.
-func (c *console) serverHistogram(add func(string, func(*analysis.ServerWindow) string), cellOf func(func(*analysis.ServerRow) string) func(*analysis.ServerWindow) string, label string, first *analysis.ServerRow) {
+// difference. It returns what one has to know of them.
+func (c *console) serverHistogram(add func(string, func(*analysis.ServerWindow) string), cellOf func(func(*analysis.ServerRow) string) func(*analysis.ServerWindow) string, label string, first *analysis.ServerRow) (remarks []string) {
 	client := first.Histogram.Client != nil
-	add(label+", observations", cellOf(func(r *analysis.ServerRow) string { return num(r.Histogram.N) }))
-	add(withUnit(label+", mean", first.Unit), cellOf(func(r *analysis.ServerRow) string { return cell(r.Mean) }))
+	add(withUnit(label+", mean", first.Unit), cellOf(func(r *analysis.ServerRow) string { return cell(r.Mean) + " (n " + num(r.Histogram.N) + ")" }))
 	if client {
 		add("  client", cellOf(func(r *analysis.ServerRow) string {
 			if r.Histogram.Client == nil {
 				return dash
 			}
-			return cell(r.Histogram.Client.Mean)
+			return cell(r.Histogram.Client.Mean) + " (n " + count(r.Histogram.Client.N) + ")"
 		}))
 		add("  client − server", cellOf(func(r *analysis.ServerRow) string { return plus(r.Histogram.DifferenceMean) }))
 	}
 	for _, q := range []string{"p50", "p90", "p99"} {
-		add(withUnit(label+", "+q, first.Unit), cellOf(func(r *analysis.ServerRow) string { return bounded(r.Histogram.Quantiles, q, cell) }))
+		add(withUnit(label+", "+q, first.Unit), cellOf(func(r *analysis.ServerRow) string { return bounded(r.Histogram.Quantiles, q, true) }))
 		if client {
 			add("  client", cellOf(func(r *analysis.ServerRow) string {
 				if r.Histogram.Client == nil {
@@ -308,31 +307,39 @@ func (c *console) serverHistogram(add func(string, func(*analysis.ServerWindow) 
 				}
 				return cell(r.Histogram.Client.Quantiles[q])
 			}))
-			add("  client − server", cellOf(func(r *analysis.ServerRow) string { return bounded(r.Histogram.Difference, q, plus) }))
+			add("  client − server", cellOf(func(r *analysis.ServerRow) string { return bounded(r.Histogram.Difference, q, false) }))
 		}
 	}
 	if first.Histogram.Counts != "" {
-		c.note("server's " + label + ": " + first.Histogram.Counts)
+		remarks = append(remarks, label+" of a server: "+first.Histogram.Counts)
 	}
 	if client {
-		c.note("client's beside it: " + first.Histogram.Client.Of)
+		remarks = append(remarks, "the client's beside it: "+first.Histogram.Client.Of)
 	}
+	return remarks
 }
 
-// bounded is a quantile with the bounds of its bucket.
-func bounded(all map[string]analysis.ServerBounded, q string, show func(*float64) string) string {
+// bounded is a quantile, of which the bounds of its bucket are known and the place
+// between them is a guess; of a difference the bounds alone.
+func bounded(all map[string]analysis.ServerBounded, q string, value bool) string {
 	b, ok := all[q]
+	show := cell
+	if !value {
+		show = plus
+	}
 	switch {
 	case !ok:
 		return dash
-	case b.Value == nil && b.High == nil && b.Low != nil:
+	case b.High == nil && b.Low != nil:
 		return "above " + show(b.Low)
-	case b.Value == nil && b.Low == nil && b.High != nil:
+	case b.Low == nil && b.High != nil:
 		return "below " + show(b.High)
-	case b.Low == nil || b.High == nil:
-		return show(b.Value)
+	case b.Low == nil:
+		return dash
+	case value:
+		return fmt.Sprintf("~%s (%s–%s)", show(b.Value), show(b.Low), show(b.High))
 	}
-	return fmt.Sprintf("%s (%s to %s)", show(b.Value), show(b.Low), show(b.High))
+	return show(b.Low) + " to " + show(b.High)
 }
 
 // plus is cell with a sign.
@@ -351,19 +358,20 @@ func signed(p *float64) string {
 	return "+" + num(*p)
 }
 
-// parens2 is a value with its unit in brackets, or nothing.
-func parens2(p *float64, unit string) string {
+// inParens is a value with its unit in brackets, or nothing.
+func inParens(p *float64, unit string) string {
 	if p == nil {
 		return ""
 	}
 	return " (" + num(*p) + unit + ")"
 }
 
+// withUnit is a label with its unit, where the label does not say it.
 func withUnit(label, unit string) string {
-	switch unit {
-	case "", "requests":
+	switch {
+	case unit == "" || unit == "requests" || strings.Contains(label, unit):
 		return label
-	case "share":
+	case unit == "share":
 		return label + ", %"
 	}
 	return label + ", " + unit

@@ -13,7 +13,7 @@ var serverQuantileColumns = []string{"p50", "p90", "p95", "p99"}
 
 // server.csv has one line per metrics page (row "source"), gap, reset, and per
 // window and named row ("window"), per reading and gauge ("point"), and per series
-// over the whole run ("series").
+// over the whole run or, in a window, at its first and last reading ("series").
 var serverHead = func() []string {
 	h := []string{"row", "source", "part", "role", "kind", "window", "from_s", "to_s", "t_s", "name", "series", "series_n", "unit", "type", "n", "value", "mean", "min", "max", "first", "last", "increase", "per_s", "resets", "covered_s", "length_s", "observations"}
 	for _, q := range serverQuantileColumns {
@@ -40,13 +40,15 @@ func ServerCSV(w io.Writer, r *analysis.Results) error {
 		out.Write(line)
 	}
 	if r.Server != nil {
-		serverRecords(r.Server, put)
+		if err := serverRecords(r.Server, put); err != nil {
+			return err
+		}
 	}
 	out.Flush()
 	return out.Error()
 }
 
-func serverRecords(s *analysis.Server, put func(record)) {
+func serverRecords(s *analysis.Server, put func(record)) error {
 	for i := range s.Sources {
 		src := &s.Sources[i]
 		base := func(row string) record {
@@ -90,21 +92,18 @@ func serverRecords(s *analysis.Server, put func(record)) {
 		rec.float("value", &p.Value)
 		put(rec)
 	}
-	for i := range s.Series {
-		x := &s.Series[i]
-		rec := record{"row": "series", "source": guard(x.Source), "series": guard(x.Name), "type": x.Type}
+	return s.Series.Each(func(x analysis.ServerSeries) {
+		rec := record{"row": "series", "source": guard(x.Source), "window": x.Window, "series": guard(x.Name), "type": x.Type}
 		rec.whole("part", x.Part)
-		rec.whole("n", &x.N)
-		rec.float("first", &x.First)
-		rec.float("last", &x.Last)
-		rec.float("min", &x.Min)
-		rec.float("max", &x.Max)
-		if x.Counter {
-			rec.float("increase", &x.Increase)
-			rec.whole("resets", &x.Resets)
-		}
+		rec.whole("n", x.N)
+		rec.float("first", x.First)
+		rec.float("last", x.Last)
+		rec.float("min", x.Min)
+		rec.float("max", x.Max)
+		rec.float("increase", x.Increase)
+		rec.whole("resets", x.Resets)
 		put(rec)
-	}
+	})
 }
 
 func serverRecord(w *analysis.ServerWindow, r *analysis.ServerRow) record {

@@ -15,6 +15,7 @@ import (
 type Collector struct {
 	readings tape.Readings
 	of       map[key]*Source
+	slim     bool // nothing is kept over time
 }
 
 type key struct {
@@ -197,6 +198,9 @@ func (c *Collector) Add(s *tape.Scrape) {
 		src.broken("source " + src.Name + ": a reading stands on the tape after a later one; are two pages of one name?")
 	default:
 		src.take(s, reading)
+		if !c.slim {
+			src.push()
+		}
 	}
 }
 
@@ -263,9 +267,6 @@ func (s *Source) take(line *tape.Scrape, r *tape.Reading) {
 			s.Restarts++
 		}
 		s.Resets = append(s.Resets, reset)
-	}
-	for _, t := range s.tracks {
-		t.push(i)
 	}
 }
 
@@ -422,11 +423,16 @@ func (s *Source) gone(x *series) {
 	}
 }
 
-// push closes reading i.
-func (t *track) push(i int) {
-	if t == nil {
-		return
+// push closes a reading.
+func (s *Source) push() {
+	for _, t := range s.tracks {
+		if t != nil {
+			t.push()
+		}
 	}
+}
+
+func (t *track) push() {
 	for _, c := range t.columns {
 		c.v = append(c.v, c.now)
 	}

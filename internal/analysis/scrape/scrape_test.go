@@ -499,3 +499,42 @@ func TestAdjoining(t *testing.T) {
 		}
 	})
 }
+
+// Every series at the ends of windows, in a second pass.
+func TestEdges(t *testing.T) {
+	var lines []*tape.Scrape
+	for i, p := range []page{{"a_total": 1, "g": 5}, {"a_total": 4, "g": 6}, {"a_total": 2, "g": 7, "late_total": 3}, {"a_total": 9, "late_total": 4}} {
+		lines = append(lines, &tape.Scrape{T: int64(i) * sec, Source: "s", OK: true, Series: p, Types: map[string]string{"a_total": "counter", "g": "gauge", "late_total": "counter"}})
+	}
+	var c Collector
+	for _, l := range lines {
+		c.Add(l)
+	}
+	src := c.Sources()[0]
+	both, ends := src.all(0, 3), src.Cover([]Span{{0, sec}, {2 * sec, 3 * sec}}, src.Pace(sec))
+	var e Edges
+	e.Want(both)
+	e.Want(&ends)
+	for _, l := range lines {
+		e.Add(l)
+	}
+	show := func(c *Cover) string {
+		var b strings.Builder
+		for _, x := range e.Of(c) {
+			text := func(p *float64) string {
+				if p == nil {
+					return "-"
+				}
+				return fmt.Sprint(*p)
+			}
+			fmt.Fprintf(&b, "%s %v %s %s %g; ", x.Name, x.Counter, text(x.First), text(x.Last), x.Increase)
+		}
+		return b.String()
+	}
+	if got, want := show(both), "a_total true 1 9 12; late_total true - 4 4; "; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := show(&ends), "a_total true 1 9 10; g false 5 - 0; late_total true - 4 1; "; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,96 @@
+package report
+
+import (
+	"encoding/csv"
+	"strings"
+	"testing"
+
+	"tokentape/internal/analysis"
+)
+
+// pair is a run of a disaggregated pair: one page with all there is, one that died,
+// and one that never answered.
+func pair() *analysis.Results {
+	r := openLoop()
+	b := func(v, lo, hi float64) analysis.ServerBounded {
+		return analysis.ServerBounded{Value: &v, Low: &lo, High: &hi}
+	}
+	beyond := analysis.ServerBounded{Low: p(400.0)}
+	window := func(kind, source string) analysis.ServerWindow {
+		return analysis.ServerWindow{Window: kind, Source: source, FromS: p(1.0), ToS: p(105.0), LengthS: 105.5, CoveredS: 104, Readings: 105}
+	}
+	steady := window("steady", "prefill-0")
+	steady.Gaps, steady.Resets = 1, 1
+	steady.Rows = []analysis.ServerRow{
+		{Name: "queue_depth", Type: "gauge", Unit: "requests", Series: "sglang:num_queue_reqs", Of: 8, N: 105, Mean: p(3.25), Min: p(0.0), Max: p(12.0), Last: p(1.0)},
+		{Name: "kv_usage", Type: "gauge", Unit: "share", Series: "sglang:token_usage", Of: 8, N: 105, Mean: p(0.41), Min: p(0.1), Max: p(0.93), Last: p(0.2)},
+		{Name: "cached_share", Type: "ratio", Unit: "share", Series: "sglang:cached_tokens_total ÷ sglang:prompt_tokens_total", Of: 2, N: 105, Mean: p(0.9)},
+		{Name: "generation_tokens", Type: "counter", Unit: "tokens", Series: "sglang:generation_tokens_total", Of: 1, N: 105, Increase: p(640000.0), PerS: p(6153.8), Resets: 1, Warnings: []string{"counters began anew once"}},
+		{Name: "ttft_ms", Type: "histogram", Unit: "ms", Series: "sglang:time_to_first_token_seconds", Of: 1, N: 105, Mean: p(181.5), Histogram: &analysis.ServerHistogram{
+			N: 628, Quantiles: map[string]analysis.ServerBounded{"p50": b(171, 100, 200), "p90": b(390, 200, 400), "p95": beyond, "p99": beyond}, Counts: "from the arrival to the first token",
+			Client:         &analysis.ServerClient{N: 628, Of: "requests whose first token came in the time covered", Mean: p(193.25), Quantiles: map[string]*float64{"p50": p(185.0), "p90": p(395.0), "p99": p(450.0)}},
+			DifferenceMean: p(11.75), Difference: map[string]analysis.ServerBounded{"p50": b(14, -15, 85), "p90": b(5, -5, 195), "p99": {High: p(50.0)}}}},
+		{Name: "queue_time_ms", Type: "histogram", Unit: "ms", Series: "sglang:queue_time_seconds", Of: 1, N: 105, Mean: p(4.5), Histogram: &analysis.ServerHistogram{N: 628, Quantiles: map[string]analysis.ServerBounded{"p50": b(4, 0, 5)}}},
+	}
+	whole := window("whole", "prefill-0")
+	whole.Rows = steady.Rows[:2]
+	r.Server = &analysis.Server{
+		Sources: []analysis.ServerSource{
+			{Name: "prefill-0", Role: "prefill", Kind: "sglang", IntervalS: p(1.0), Readings: 130, Failed: 4, Missed: 2, Causes: map[string]int64{"timeout": 4}, Example: "no answer within 10s\x1b[31m", FromS: p(0.01), ToS: p(139.0),
+				Gaps: []analysis.ServerGap{{FromS: 20, ToS: 25, Why: "timeout"}}, GapsN: 1, GapsS: 5, Resets: []analysis.ServerReset{{TS: 30, Counters: 14, Anew: true, Why: "the start time of its process moved"}}, ResetsN: 1, Restarts: 1, SeriesN: 131,
+				Warnings: []string{"3 values that are NaN or infinite are left out"}},
+			{Name: "decode-0", Role: "decode", Kind: "vllm", IntervalS: p(1.0), Readings: 2, FromS: p(0.02), ToS: p(1.02)},
+			{Name: "gpu", Role: "device", IntervalS: p(1.0), Failed: 140, Causes: map[string]int64{"connect": 140}, Example: "connection refused"},
+		},
+		Windows: []analysis.ServerWindow{whole, steady},
+		Series:  analysis.SeriesOf([]analysis.ServerSeries{{Source: "prefill-0", Name: "=evil{a=\"b\"}", Type: "counter", N: p[int64](3), First: p(1.0), Last: p(4.0), Min: p(1.0), Max: p(4.0), Increase: p(3.0)}}),
+	}
+	return r
+}
+
+func TestServerViews(t *testing.T) {
+	r := pair()
+	for name, o := range map[string]Options{"server.txt": {Width: 100}, "server.full.txt": {Width: 100, Full: true}} {
+		var b strings.Builder
+		if err := Console(&b, r, o); err != nil {
+			t.Fatal(err)
+		}
+		text := b.String()
+		from, to := strings.Index(text, "  metrics "), strings.Index(text, "\nLatency by")
+		if o.Full {
+			from, to = strings.Index(text, "Metrics page"), strings.Index(text, "\nWarnings")
+		}
+		if from < 0 || to < from {
+			t.Fatalf("%s: no metrics pages in\n%s", name, text)
+		}
+		for _, l := range strings.Split(text[from:to], "\n") {
+			if columns.StringWidth(l) > 100 || strings.Contains(l, "\x1b") {
+				t.Errorf("%q", l)
+			}
+		}
+		golden(t, name, text[from:to])
+	}
+	var md, csvText, js strings.Builder
+	if err := Markdown(&md, r, Options{Full: true}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(md.String(), "## Metrics page prefill-0 (prefill, sglang)") || !strings.Contains(md.String(), "| TTFT, p50, ms | – | \\~171 (100–200) |") {
+		t.Error(md.String())
+	}
+	if err := ServerCSV(&csvText, r); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "server.csv", csvText.String())
+	lines, err := csv.NewReader(strings.NewReader(csvText.String())).ReadAll()
+	if err != nil || len(lines) != 1+3+1+1+8+1 {
+		t.Errorf("%d lines, %v", len(lines), err)
+	}
+	if err := JSON(&js, r); err != nil || !strings.Contains(js.String(), `"difference_mean": 11.75`) {
+		t.Errorf("%v", err)
+	}
+	bare := openLoop()
+	csvText.Reset()
+	if err := ServerCSV(&csvText, bare); err != nil || strings.Count(csvText.String(), "\n") != 1 {
+		t.Errorf("%q, %v", csvText.String(), err)
+	}
+}
