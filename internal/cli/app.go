@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"tokentape/internal/secret"
 )
 
 // Exit codes; docs/exit-codes.md explains them. When several apply the order is
@@ -41,7 +43,8 @@ func usageError(msg string, hints ...string) error {
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	args           []string // as given
+	args           []string    // as given
+	hidden         *secret.Set // what looks secret in them
 	env            func(string) (string, bool)
 }
 
@@ -54,6 +57,8 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	_, hidden := maskWords(args)
+	a.hidden = secret.New(hidden)
 	err := root.Execute()
 	if err == nil {
 		return exitFit
@@ -72,10 +77,10 @@ func (a *app) say(e *exitError) {
 	if e.quiet {
 		return
 	}
-	fmt.Fprintf(a.stderr, "tokentape: %s\n", e.msg)
+	fmt.Fprintf(a.stderr, "tokentape: %s\n", a.hidden.Mask(e.msg))
 	for _, h := range e.hints {
 		if h != "" {
-			fmt.Fprintf(a.stderr, "  → %s\n", h)
+			fmt.Fprintf(a.stderr, "  → %s\n", a.hidden.Mask(h))
 		}
 	}
 }
