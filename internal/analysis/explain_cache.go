@@ -4,7 +4,7 @@ import "slices"
 
 // ofCache are the names whose value hangs on what is known of the cache.
 var ofCache = []string{
-	"cached_tokens", "cached_ratio", "cached_n", "cached_inferred_n", "nominal_cached_ratio", "prefill_uncached_tokens_per_s", "tokens.cached",
+	"cached_tokens", "cached_ratio", "cached_n", "cached_inferred_n", "cached_not_observed_n", "nominal_cached_ratio", "prefill_uncached_tokens_per_s", "tokens.cached",
 	"checks.cache_state", "checks.cache_off_plan",
 }
 

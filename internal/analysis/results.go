@@ -221,6 +221,7 @@ type WindowFacts struct {
 	CachedRatio  *float64 `json:"cached_ratio"`              // Σ cached ÷ Σ input where both are known
 	CachedN      *int64   `json:"cached_n"`                  // observed
 	CachedInferN *int64   `json:"cached_inferred_n"`         // inferred zeros
+	CachedNoneN  *int64   `json:"cached_not_observed_n"`     // neither
 	// Σ asked.cached ÷ Σ input where both are known: what was planned, not observed.
 	NominalCachedRatio *float64 `json:"nominal_cached_ratio,omitempty"`
 	AcceptLength       *float64 `json:"accept_length,omitempty"`   // Σ output tokens ÷ Σ verify steps
@@ -289,7 +290,7 @@ type Row struct {
 	StepsAccepting                             []int64  // verify steps by accepted drafts
 	InputSource, OutputSource                  string
 	RowCache
-	Events, TokenEvents int64
+	Events, TokenEvents *int64 // absent where another tool recorded none
 	Status              int
 	DatasetRow          int64
 	Attempts            int

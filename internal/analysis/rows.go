@@ -62,10 +62,13 @@ func (r *run) rows(windows []member) Rows {
 			TTFTDueMS: milli(q.TTFTFromDue()), E2EDueMS: milli(q.E2EFromDue()),
 			Input: known(q.Input), Output: known(q.Output), Reasoning: known(q.ReasoningTokens), Asked: known(q.Asked), AskedInput: known(q.AskedInput), ExpectedCached: known(f.expected), Recount: known(q.Recount),
 			InputSource: q.InputSource, OutputSource: q.OutputSource,
-			Events: q.Events, TokenEvents: q.TokenEvents, Status: f.status, DatasetRow: f.row, Attempts: f.attempts,
+			Status: f.status, DatasetRow: f.row, Attempts: f.attempts,
 			ConnReused: f.reused, Flags: f.flags,
 		}
 		row.RowCache = r.rowCache(i)
+		if r.header.Import == nil || q.Events > 0 {
+			row.Events, row.TokenEvents = &q.Events, &q.TokenEvents
+		}
 		if r.untimed() {
 			row.ReleasedS, row.EndS = nil, nil
 		}

@@ -180,7 +180,8 @@ func (r *run) windowFacts(w window.Interval, out *Window, span float64) {
 		}
 		cached, input = cached+n, input+q.Input
 	}
-	f.CachedN, f.CachedInferN = &observed, &inferredN
+	none := int64(len(w.Cohort)) - observed - inferredN
+	f.CachedN, f.CachedInferN, f.CachedNoneN = &observed, &inferredN, &none
 	if input > 0 {
 		f.CachedRatio = ref(float64(cached) / float64(input))
 	}

@@ -281,7 +281,12 @@ var requestColumns = []requestColumn{
 	{"steps_accepting", func(r *analysis.Row) any { return list(r.StepsAccepting) }},
 	{"events", func(r *analysis.Row) any { return r.Events }},
 	{"token_events", func(r *analysis.Row) any { return r.TokenEvents }},
-	{"attempts", func(r *analysis.Row) any { return int64(r.Attempts) }},
+	{"attempts", func(r *analysis.Row) any {
+		if r.Attempts == 0 { // an imported request whose tool does not say
+			return ""
+		}
+		return int64(r.Attempts)
+	}},
 	{"retry_wait_ms", func(r *analysis.Row) any { return millis{r.RetryWaitMS} }},
 	{"connection_reused", func(r *analysis.Row) any { return r.ConnReused }},
 	{"dataset_row", func(r *analysis.Row) any { return r.DatasetRow }},

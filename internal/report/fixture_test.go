@@ -83,7 +83,7 @@ func openLoop() *analysis.Results {
 			{Seq: 0, Phase: "measure", Outcome: "ok", Finish: "length", Session: "01JDX8Z6K1-s1", Turn: p[int64](0), DueS: p(0.0), ReadyS: p(0.0), ReleasedS: p(0.000012345), EndS: p(12.5), SlotWaitMS: p(0.0), PacerLagMS: p(0.012345),
 				TTFTMS: p(193.250001), TTFOMS: p(193.250001), TPOTMS: p(10.0), E2EMS: p(12345.678), StreamEndMS: p(12346.0), TTFTDueMS: p(193.3), E2EDueMS: p(12345.7), ITLMeanMS: p(9.9), ITLMaxMS: p(31.5),
 				Input: p[int64](16388), Output: p[int64](1024), ExpectedCached: p[int64](16), RowCache: analysis.RowCache{Cached: p[int64](0), CachedSource: analysis.CachedInferred, CachedRatio: p(0.0), Group: "manifest:3", Touch: analysis.TouchFirst}, Asked: p[int64](1024), InputSource: "usage", OutputSource: "usage",
-				Events: 1027, TokenEvents: 1024, Status: 200, Attempts: 1, ConnReused: p(false), Windows: []string{"whole", "steady"}},
+				Events: p[int64](1027), TokenEvents: p[int64](1024), Status: 200, Attempts: 1, ConnReused: p(false), Windows: []string{"whole", "steady"}},
 			{Seq: 1, Phase: "measure", Outcome: "http_status", Status: 503, Message: "=HYPERLINK(\"http://x\")", Attempts: 2, DatasetRow: 1, ConnReused: p(true), Flags: []string{"no_done", "buffered"}},
 			{Seq: 2, Phase: "measure", Outcome: "connect", Message: "拒绝连接, \"quoted\"\nsecond line", DatasetRow: 2, Attempts: 1},
 		}),

@@ -94,7 +94,11 @@ func (c *console) systemTable() table {
 			if w.Facts.CachedRatio == nil {
 				return dash
 			}
-			return whole(w.Facts.CachedN) + " + " + whole(w.Facts.CachedInferN)
+			text := whole(w.Facts.CachedN) + " + " + whole(w.Facts.CachedInferN)
+			if n := w.Facts.CachedNoneN; n != nil && *n > 0 {
+				text += " of " + count(*w.Facts.CachedN+*w.Facts.CachedInferN+*n)
+			}
+			return text
 		})
 	}
 	ratio := func(label string, of func(w *analysis.Window) (v *float64, n *int64)) {

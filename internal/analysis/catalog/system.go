@@ -71,6 +71,7 @@ var windowFacts = []Entry{
 		Fields: []string{"asked.cached", "tokens.input"}, Enters: okCohort, Absent: "nothing was expected of the cache: neither the spec nor a built set's manifest says"},
 	{Name: "cached_n", Kind: KindFact, Unit: "requests", Definition: "requests of cached_ratio whose count was observed"},
 	{Name: "cached_inferred_n", Kind: KindFact, Unit: "requests", Definition: "requests of cached_ratio whose count is an inferred 0"},
+	{Name: "cached_not_observed_n", Kind: KindFact, Unit: "requests", Definition: "ok requests of the cohort that are in neither: cached or input tokens not observed"},
 	{Name: "accept_length", Kind: KindFact, Title: "verify step", Unit: "tokens", Better: Higher, Definition: "Σ output tokens ÷ Σ verify steps over the n requests that have both",
 		Fields: []string{"tokens.output", "tokens.verify"}, Enters: okCohort, Absent: "the server reports no verify steps"},
 	{Name: "accept_length_n", Kind: KindFact, Unit: "requests", Definition: "requests of accept_length", Absent: "the server reports no verify steps"},
