@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"math"
 	"slices"
@@ -26,7 +27,7 @@ type page struct {
 
 	turn     uint64               // of the reading in hand
 	names    map[string]*name     // by sample name
-	byLine   map[string]*series   // by name and labels as they stand on the page
+	byLine   map[lineHash]*series // by name and labels as they stand on the page
 	byKey    map[string]*series   // by name on the tape
 	declared map[string]*typeLine // by name of the TYPE line
 
@@ -42,6 +43,16 @@ type page struct {
 	best            int // rank of the kind
 	kept, left      int64
 	notFinite, more int64
+}
+
+// lineHash stands for the bytes of name and labels of a line: to keep them would double
+// the memory of a page. Two seeds of the process's own, so no page can make two alike.
+type lineHash [2]uint64
+
+var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+
+func hashOf(line []byte) lineHash {
+	return lineHash{maphash.Bytes(seeds[0], line), maphash.Bytes(seeds[1], line)}
 }
 
 type name struct {
@@ -77,7 +88,7 @@ func newPage(src Source, mask func(string) string) *page {
 // forget drops what was learned of lines, not what is on the tape.
 func (p *page) forget() {
 	old := p.byKey
-	p.names, p.byLine, p.byKey = map[string]*name{}, map[string]*series{}, map[string]*series{}
+	p.names, p.byLine, p.byKey = map[string]*name{}, map[lineHash]*series{}, map[string]*series{}
 	if p.declared == nil {
 		p.declared = map[string]*typeLine{}
 	}
@@ -228,9 +239,10 @@ func (p *page) line(line []byte, last *name) (*name, error) {
 	if err != nil {
 		return n, err
 	}
-	s := p.byLine[string(c.key)]
+	at := hashOf(c.key)
+	s := p.byLine[at]
 	if s == nil {
-		if s, err = p.meet(c.key); err != nil {
+		if s, err = p.meet(c.key, at); err != nil {
 			return n, err
 		}
 		if s == nil { // a quoted name that nobody asked for
@@ -271,7 +283,7 @@ func (p *page) name(text []byte) *name {
 }
 
 // meet learns a line that was not on the page before; nil: it is not kept.
-func (p *page) meet(key []byte) (*series, error) {
+func (p *page) meet(key []byte, at lineHash) (*series, error) {
 	text, labels, err := split(key)
 	if err != nil {
 		return nil, err
@@ -293,11 +305,7 @@ func (p *page) meet(key []byte) (*series, error) {
 	if len(p.byLine) > 2*len(p.byKey)+1000 { // the page spells its lines in ever new ways
 		clear(p.byLine)
 	}
-	if line := string(key); line == k {
-		p.byLine[k] = s // one text for both
-	} else {
-		p.byLine[line] = s
-	}
+	p.byLine[at] = s
 	return s, nil
 }
 
@@ -363,7 +371,7 @@ func (p *page) write(out *tape.Scrape, role string) {
 		}
 	}
 	if len(p.byLine) > len(p.byKey) {
-		maps.DeleteFunc(p.byLine, func(_ string, s *series) bool { return s.key == "" })
+		maps.DeleteFunc(p.byLine, func(_ lineHash, s *series) bool { return s.key == "" })
 	}
 	slices.Sort(out.Gone)
 	if !whole {
