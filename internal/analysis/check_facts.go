@@ -188,7 +188,8 @@ func (t testimony) shifts() (changed, moved []changedFact, compared int) {
 			continue
 		}
 		s := changedFact{name, before, after}
-		if isNumber(before) && isNumber(after) && !settled(name) || was != is && (isNumber(before) || isNumber(after)) {
+		// A number that came or went says as little as one that moved.
+		if isNumber(cmp.Or(before, after)) && isNumber(cmp.Or(after, before)) && (was != is || !settled(name)) {
 			moved = append(moved, s)
 		} else if !covered(changed, name, after) {
 			changed = append(changed, s)
@@ -212,7 +213,7 @@ func endpointOf(name string) string {
 
 func isNumber(s string) bool {
 	_, err := strconv.ParseFloat(s, 64)
-	return s == "" || err == nil
+	return err == nil
 }
 
 // settledWords make a number of this name a setting, or the mark of a process: it does
