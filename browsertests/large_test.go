@@ -1,14 +1,11 @@
 package browsertests
 
 import (
-	"context"
 	"os"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 )
-
-type contextT = context.Context
 
 // BenchmarkLarge opens the page of 250,000 requests and pans it: bytes of the page,
 // milliseconds from the beginning of its loading to the first drawing of all charts,

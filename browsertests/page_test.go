@@ -1,6 +1,7 @@
 package browsertests
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -31,7 +32,7 @@ func TestShapes(t *testing.T) {
 				text := ask[string](b, `(() => {
 					for (const x of document.querySelectorAll('figure button[aria-expanded="false"]')) x.click();
 					for (const d of document.querySelectorAll('details')) d.open = true;
-					return document.body.innerText;
+					return document.title + document.querySelector("header").textContent + document.querySelector("main").textContent;
 				})()`)
 				for _, bad := range []string{"NaN", "undefined", "Infinity", "[object", "null"} {
 					if i := strings.Index(text, bad); i >= 0 {
@@ -52,7 +53,12 @@ func TestShapes(t *testing.T) {
 // viewOf reads the time that the charts show off the page.
 func viewOf(t *testing.T, b *tab) (from, to float64) {
 	t.Helper()
-	b.run(chromedp.Evaluate(`document.querySelector("#chart-in-flight canvas").dispatchEvent(new PointerEvent("pointerleave"))`, nil))
+	// Drawing follows in the next frame.
+	ask[bool](b, `(async () => {
+		document.querySelector("#chart-in-flight canvas").dispatchEvent(new PointerEvent("pointerleave"));
+		for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
+		return true;
+	})()`)
 	b.until(`/ – /.test(document.querySelector("#cursor").textContent)`)
 	text := strings.NewReplacer(",", "", " s", "").Replace(ask[string](b, `document.querySelector("#cursor").textContent`))
 	a, z, _ := strings.Cut(text, " – ")
@@ -124,11 +130,11 @@ func TestSwitches(t *testing.T) {
 		t.Errorf("Chinese: %q", got)
 	}
 	// Definitions come on focus, in the language.
-	b.run(chromedp.Focus(`.card .def[data-def="ttft_ms"]`, chromedp.ByQuery))
+	b.run(chromedp.Focus(`[data-win="steady"] .card .def[data-def="ttft_ms"]`, chromedp.ByQuery))
 	if got := ask[string](b, `document.querySelector("#tip").hidden ? "" : document.querySelector("#tip").textContent`); !strings.Contains(got, "首个 token") {
 		t.Errorf("definition: %q", got)
 	}
-	b.run(chromedp.Click("#lang", chromedp.ByQuery), chromedp.Focus(`.card .def[data-def="ttft_ms"]`, chromedp.ByQuery))
+	b.run(chromedp.Click("#lang", chromedp.ByQuery), chromedp.Focus(`[data-win="steady"] .card .def[data-def="ttft_ms"]`, chromedp.ByQuery))
 	if got := ask[string](b, `document.querySelector("#tip").textContent`); !strings.Contains(got, "first token event − release") {
 		t.Errorf("definition: %q", got)
 	}
@@ -306,7 +312,7 @@ func TestPrint(t *testing.T) {
 		t.Errorf("tools are printed: %s", got)
 	}
 	var pdf []byte
-	b.run(chromedp.ActionFunc(func(ctx contextT) error {
+	b.run(chromedp.ActionFunc(func(ctx context.Context) error {
 		var err error
 		pdf, _, err = page.PrintToPDF().WithPrintBackground(true).Do(ctx)
 		return err

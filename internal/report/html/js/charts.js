@@ -3,15 +3,15 @@
 const charts = [];
 
 // addChart puts a figure into host. o: id, title (word or text), height, draw(c, w, h,
-// ink, cursor), legend [{color, text, dash, value()}], columns() for the table and the
-// CSV, label() for those who cannot see it, time (it shares the time axis).
+// ink, cursor), legend [{color, text, dash, value()}], columns(most) for the table and,
+// all of them, the CSV, total() where there can be many, label() for those who cannot see it, time (it shares the time axis).
 function addChart(host, o) {
   const canvas = el("canvas", { tabIndex: 0, role: "img" });
   const legend = el("div", { className: "legend" });
   const body = el("div", { className: "behind" });
   const button = (key, f) => el("button", { type: "button", on: { click: f } }, word(key));
   const title = () => o.plain || say(o.title);
-  const toggle = button("table", () => { body.hidden = !body.hidden; toggle.setAttribute("aria-expanded", !body.hidden); if (!body.hidden) fillTable(body, o.columns()); });
+  const toggle = button("table", () => { body.hidden = !body.hidden; toggle.setAttribute("aria-expanded", !body.hidden); if (!body.hidden) fillTable(body, o); });
   body.hidden = true;
   toggle.setAttribute("aria-expanded", "false");
   const caption = el("figcaption", {},
@@ -50,7 +50,7 @@ function addChart(host, o) {
         if (val.textContent !== v) val.textContent = v;
       });
     },
-    relabel() { canvas.setAttribute("aria-label", o.label ? o.label() : title()); if (!body.hidden) fillTable(body, o.columns()); chart.draw(); },
+    relabel() { canvas.setAttribute("aria-label", o.label ? o.label() : title()); if (!body.hidden) fillTable(body, o); chart.draw(); },
   };
   chart.later = soon(chart.draw);
   new ResizeObserver(chart.later).observe(canvas);
@@ -61,10 +61,12 @@ function addChart(host, o) {
 
 const redrawAll = () => charts.forEach((c) => c.later());
 
-// fillTable shows columns as a table, the first 500 rows of them.
-const mostTableRows = 500;
-function fillTable(host, columns) {
-  const n = columns.length ? columns[0].values.length : 0, shown = Math.min(n, mostTableRows);
+// fillTable shows the columns of a chart as a table, the first 200 rows of them. A
+// chart of many rows makes no more than these.
+const mostTableRows = 200;
+function fillTable(host, o) {
+  const columns = o.columns(mostTableRows), held = columns.length ? columns[0].values.length : 0;
+  const n = o.total ? o.total() : held, shown = Math.min(held, mostTableRows);
   const body = el("tbody");
   for (let i = 0; i < shown; i++) body.append(el("tr", {}, columns.map((c, k) => el(k ? "td" : "th", { className: "r", scope: k ? null : "row" }, typeof c.values[i] === "string" ? c.values[i] : num(c.values[i])))));
   host.replaceChildren(el("div", { className: "scroll low", tabIndex: 0 }, el("table", { className: "plain" }, el("thead", {}, el("tr", {}, columns.map((c) => el("th", { className: "r", scope: "col" }, c.name)))), body)),

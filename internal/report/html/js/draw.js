@@ -16,9 +16,10 @@ const chartFont = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans
 
 // fixed is toFixed with halves to even, as the text views round.
 function fixed(x, d) {
-  const p = 10 ** d, y = Math.abs(x) * p;
-  if (y < 1e15 && y % 1 === 0.5) return (Math.sign(x) * (Math.floor(y) + (Math.floor(y) % 2)) / p).toFixed(d);
-  return x.toFixed(d);
+  const twice = Math.abs(x) * 2 ** (d + 1); // of a half this is an odd integer, exactly
+  if (twice % 2 !== 1 || twice > 2 ** 52) return x.toFixed(d);
+  const whole = Math.floor(Math.abs(x) * 10 ** d);
+  return (Math.sign(x) * (whole + (whole % 2)) / 10 ** d).toFixed(d);
 }
 
 function group(s) {
@@ -35,7 +36,8 @@ function num(f) {
   if (a >= 9.9995) return fixed(f, 2);
   if (a >= 0.1) return fixed(f, 3);
   if (a >= 0.001) return fixed(f, 4);
-  return String(+f.toPrecision(2));
+  if (a >= 1e-4) return String(+f.toPrecision(2));
+  return f.toExponential(1).replace(".0e", "e").replace(/e-(\d)$/, "e-0$1");
 }
 
 // tick writes a number of an axis, all of a kind: 1.2k, 35M.

@@ -71,7 +71,7 @@ function links() {
 // catalogue has it.
 function definitionOf(name) {
   const own = "d." + name, d = state.doc.defs[name];
-  if (state.doc.words[own]) return say(own);
+  if (state.lang === "zh" && state.doc.words[own]) return say(own);
   return d ? d.text + (d.absent ? ` (${say("absent")}: ${d.absent})` : "") : "";
 }
 

@@ -147,7 +147,8 @@ function makeFall() {
     tools: [el("button", { type: "button", on: { click: () => taller(2) } }, word("taller")), el("button", { type: "button", on: { click: () => taller(0.5) } }, word("shorter"))],
     draw: (c, w, h, ink, cursor) => { const rows = visibleRows(); fall.rows = rows; return drawFall(c, w, h, { view: time.view, rows, spans: windowsOf(state.kind), cursor, selected: fall.selected }, ink); },
     legend: () => ["wait", "connect", "prefill", "decode", "whole", "tail", "stall", "failed", "abandoned"].filter((k) => fallHas(k)).map((k) => ({ color: fallColors[k], text: say("w." + k) })),
-    columns: () => rowColumns(Array.from(fall.order)),
+    columns: (most) => rowColumns(Array.from(most ? fall.order.subarray(0, most) : fall.order)),
+    total: () => fall.order.length,
     label: () => say("chart.label", say("waterfall.title"), `${num(fall.order.length)} ${say("requests")}; ${num(state.doc.results.counts.failed)} ${say("failed")}`),
   });
   const rowAt = (e) => {
