@@ -76,6 +76,10 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, chat bool, api
 		}
 		return
 	}
+	if s.o.Worker != "" && !bytes.Contains(body.Bytes(), []byte(`"bootstrap_room"`)) {
+		a.refuse(badRequest("Invalid request: Disaggregated request received without bootstrap room id."))
+		return
+	}
 	if a.f, err = s.o.pick(a.t.N, r.Header.Get(FaultHeader)); err != nil {
 		a.refuse(badRequest("%s: %v", FaultHeader, err))
 		return

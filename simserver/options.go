@@ -45,6 +45,7 @@ type Options struct {
 	DecodePerSeq    time.Duration `json:"decode_per_seq_ns"`    // of every request in a decode step
 	ChunkTokens     int           `json:"chunk_tokens"`         // prompt tokens a mixed step; 0: prefill alone, whole prompts
 	Disaggregated   bool          `json:"disaggregated"`        // prefill and decode do not disturb each other
+	Worker          Node          `json:"worker"`               // what is addressed is a worker of a disaggregated service, which takes no request but its router's; "": the entry
 
 	Cache      bool `json:"cache"`       // prefix cache on
 	PageSize   int  `json:"page_size"`   // tokens a page
@@ -126,6 +127,8 @@ func (o *Options) Validate() error {
 	switch {
 	case !(o.CopyAcceptRate >= 0 && o.CopyAcceptRate <= 1):
 		return fmt.Errorf("simulated server: CopyAcceptRate must be from 0 to 1")
+	case o.Worker != "" && o.Worker != NodePrefill && o.Worker != NodeDecode:
+		return fmt.Errorf("simulated server: Worker must be empty, %q or %q, not %q", NodePrefill, NodeDecode, o.Worker)
 	case o.Model == "":
 		return fmt.Errorf("simulated server: Model must not be empty")
 	case o.Context < 2:

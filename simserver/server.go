@@ -229,7 +229,10 @@ func (s *Server) modelInfo(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) serverInfo(w http.ResponseWriter, _ *http.Request, node Node) {
 	st := s.engine.Stats()
 	mode := string(node)
-	if node == NodeUnified {
+	switch {
+	case node == NodeUnified && s.o.Worker != "":
+		mode = string(s.o.Worker)
+	case node == NodeUnified:
 		mode = "null"
 	}
 	writeJSON(w, http.StatusOK, map[string]any{

@@ -97,6 +97,7 @@ func (f *simFlags) register(fs *pflag.FlagSet) {
 	fs.Var(unit{&o.DecodePerSeq, time.Microsecond}, "decode-per-seq-us", "and of each request in it")
 	fs.IntVar(&o.ChunkTokens, "chunk-tokens", o.ChunkTokens, "chunked prefill: prompt tokens a step beside decode; 0: whole prompts, decode waits")
 	fs.BoolVar(&o.Disaggregated, "disaggregated", o.Disaggregated, "prefill and decode do not disturb each other")
+	fs.StringVar((*string)(&o.Worker), "worker", "", "prefill or decode: a worker of a disaggregated service, which refuses whoever does not come through its router")
 	fs.BoolVar(&o.Cache, "cache", o.Cache, "prefix cache")
 	fs.IntVar(&o.PageSize, "page-size", o.PageSize, "tokens a cache page")
 	fs.IntVar(&o.CachePages, "cache-pages", o.CachePages, "cache pages, least recently used goes first")

@@ -127,8 +127,11 @@ func (f *findings) usage() {
 }
 
 func (f *findings) cached() {
-	var zero, above *reply
+	var zero, above, missing *reply
 	for _, r := range f.all() {
+		if !r.req.Tokens.Cached.OK && r.ok() && r.question.stream && ownCount(r) && missing == nil {
+			missing = r
+		}
 		if n := r.req.Tokens.Cached; r.ok() && n.OK {
 			if n.V == 0 && zero == nil {
 				zero = r
@@ -156,15 +159,27 @@ func (f *findings) cached() {
 	case above != nil && asked && !first.req.Tokens.Cached.OK:
 		f.c.CachedTokens = tape.CachedAbove
 		f.known("cached_tokens", fmt.Sprintf("a new prompt came without the count, the same again with %d", above.req.Tokens.Cached.V), first, above)
+	case above != nil && above.question.stream && missing != nil:
+		f.c.CachedTokens = tape.CachedAbove
+		f.known("cached_tokens", fmt.Sprintf("one stream came without the count, another with %d", above.req.Tokens.Cached.V), missing, above)
 	case above != nil:
 		f.c.CachedTokens = tape.CachedSome
 		f.known("cached_tokens", fmt.Sprintf("a count of %d came", above.req.Tokens.Cached.V), above)
 	case asked:
 		f.c.CachedTokens = tape.CachedNever
-		f.known("cached_tokens", "the same long prompt twice, and no count: the server does not report it, or its cache served none and it leaves out 0", first, second)
+		f.known("cached_tokens", "the same long prompt twice, and no count: the server does not report it, or its cache served none and it leaves out 0"+waits(first, second), first, second)
 	case first != nil:
 		f.c.How["cached_tokens"] = "the two requests with the same prompt did not both end well"
 	}
+}
+
+// waits are how long two streams took to their first tokens, a hint and no count.
+func waits(a, b *reply) string {
+	if !a.req.TFirstToken.OK || !b.req.TFirstToken.OK {
+		return ""
+	}
+	ms := func(r *reply) float64 { return float64(r.req.TFirstToken.V-r.req.TReleased.V) / 1e6 }
+	return fmt.Sprintf("; the first tokens came after %.1f and %.1f ms", ms(a), ms(b))
 }
 
 // names are what the answers' own fields say.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,12 +32,13 @@ const (
 
 // Bounds of a probe. A request's own limits are the user's where those are shorter.
 const (
-	maxOutput   = 32 // output tokens that a request asks for
-	maxRequest  = 60 * time.Second
-	maxSilence  = 30 * time.Second
-	maxProbe    = 5 * time.Minute
-	maxWire     = 256 << 10 // bytes of an answer that are looked at
-	abandonedAt = 3 * maxOutput
+	maxOutput  = 32 // output tokens that a request asks for
+	maxRequest = 60 * time.Second
+	maxSilence = 30 * time.Second
+	maxProbe   = 5 * time.Minute
+	maxWire    = 256 << 10 // bytes of an answer that are looked at
+	beyond     = 4         // token events past the output asked for, after which a stream is closed
+	maxListed  = 20        // names in a list of capabilities
 )
 
 // ErrBound is why a probe that took too long ended.
@@ -93,6 +95,7 @@ func (p *Prober) Run(ctx context.Context, what string) (*tape.Capabilities, erro
 	b.found.root = p.Base.Root
 	b.run(what)
 	caps := b.found.capabilities()
+	tidy(caps, secret.New(p.Exchange.Secrets))
 	if b.failed == nil && ctx.Err() != nil {
 		return caps, context.Cause(ctx)
 	}
@@ -100,6 +103,22 @@ func (p *Prober) Run(ctx context.Context, what string) (*tape.Capabilities, erro
 		return caps, nil
 	}
 	return caps, b.failed
+}
+
+// tidy makes what servers wrote fit to be kept: bounded, secrets masked, on one line.
+func tidy(c *tape.Capabilities, secrets *secret.Set) {
+	for _, text := range []*string{&c.Model, &c.ReasoningField} {
+		*text = line(secrets, strings.ToValidUTF8(*text, ""), maxName)
+	}
+	for _, list := range []*[]string{&c.Finish, &c.CachedFields, &c.Speculation} {
+		*list = slices.Clip((*list)[:min(len(*list), maxListed)])
+		for i, s := range *list {
+			(*list)[i] = line(secrets, strings.ToValidUTF8(s, ""), maxName)
+		}
+	}
+	for name, s := range c.How {
+		c.How[name] = line(secrets, s, maxText)
+	}
 }
 
 // question is one request of a probe.
@@ -199,7 +218,7 @@ func (b *battery) send(a question) *reply {
 		return r
 	}
 	if a.stream {
-		ready.Abandon.Tokens = abandonedAt // a server that ignores the length goes on and on
+		ready.Abandon.Tokens = int(a.output) + beyond // a server that ignores the length goes on and on
 	}
 	seq := tape.ProbeSeq + b.n
 	req := &tape.Request{
@@ -214,7 +233,7 @@ func (b *battery) send(a question) *reply {
 	if req.Outcome == tape.OutcomeCancelled && errors.Is(context.Cause(b.ctx), ErrBound) {
 		req.Outcome, req.Cause, req.Message = tape.OutcomeTimeout, exchange.LimitTotal, ErrBound.Error()
 	}
-	r.seen = look4(d, answer.Wire)
+	r.seen = fieldsOf(d, answer.Wire)
 	b.Book(req)
 	b.note(r, x.URL(), headers(answer.Header, secret.New(cfg.Secrets)))
 	return r
@@ -249,7 +268,7 @@ func (b *battery) note(r *reply, url string, head []string) {
 	case q.Outcome == tape.OutcomeOK:
 		st.Seen = heard(q)
 	case q.Outcome == tape.OutcomeAbandoned:
-		st.Seen = fmt.Sprintf("closed after %d token events: the server went on beyond the %d tokens that were asked for", abandonedAt, r.question.output)
+		st.Seen = fmt.Sprintf("closed after %d token events: the server went on beyond the %d tokens that were asked for", r.question.output+beyond, r.question.output)
 	case r.may && r.refused():
 		st.Seen = "refused: " + q.Message
 	case q.Outcome == tape.OutcomeCancelled:

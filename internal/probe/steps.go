@@ -148,7 +148,7 @@ func join(sep string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), sep)
 }
 
-// bytesOf is a number with its noun.
+// count is a number with its noun.
 func count(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -28,9 +28,9 @@ type leaf struct {
 	text   string // the first text that is not empty
 }
 
-// look4 takes the fields out of the first bytes of a body, however they were framed
+// fieldsOf takes the fields out of the first bytes of a body, however they were framed
 // and wherever they are cut.
-func look4(d dialect.Dialect, body []byte) *wire {
+func fieldsOf(d dialect.Dialect, body []byte) *wire {
 	w := &wire{fields: map[string]leaf{}}
 	if trimmed := bytes.TrimLeft(body, "\xEF\xBB\xBF \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' && d.Framing() == frame.SSE {
 		w.payload(trimmed)

@@ -40,15 +40,19 @@ func (c *console) probed() {
 		var shown []string
 		for _, s := range p.Steps {
 			word, st := stepWord(s.Result)
-			lead := "  " + pad(word, 13, false) + pad(clean(s.Name), width, false) + "  " + pad(measure(s.MS, "ms"), 13, true) + "  "
-			if s.MS == nil {
-				lead = "  " + pad(word, 13, false) + pad(clean(s.Name), width, false) + "  " + pad("", 13, false) + "  "
+			took := ""
+			if s.MS != nil {
+				took = measure(s.MS, "ms")
 			}
 			seen := s.Seen
 			if s.Status != nil {
 				seen = join(", ", "status "+count(*s.Status), seen)
 			}
-			c.hang(lead, clean(seen), st)
+			if c.md {
+				c.hang("  ", clean(join(" · ", word+" "+s.Name, took, seen)), st)
+			} else {
+				c.hang("  "+pad(word, 13, false)+pad(clean(s.Name), width, false)+"  "+pad(took, 13, true)+"  ", clean(seen), st)
+			}
 			if s.Do != "" {
 				c.hang("               → ", clean(s.Do), st)
 			}

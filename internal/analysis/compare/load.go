@@ -145,7 +145,9 @@ func factsOf(h *tape.Header, caps []*tape.Capabilities, said []*tape.ServerFacts
 		delete(out, path)
 	}
 	for _, k := range caps {
-		flattenJSON(out, "capabilities", k)
+		c := *k
+		c.How, c.By = nil, nil // sentences with times
+		flattenJSON(out, "capabilities", c)
 	}
 	delete(out, "capabilities.type")
 	var servers []string
