@@ -30,7 +30,8 @@ var ErrRefused = errors.New("refused")
 type Pack struct {
 	Manifest Manifest
 	path     string
-	file     *os.File
+	in       io.ReaderAt
+	file     io.Closer
 	size     int64
 	members  []*zip.File
 }
@@ -113,8 +114,7 @@ func read(in io.ReaderAt, size int64) (*Pack, error) {
 			return nil, refuse("cut short, or not a zip archive: the list at its end is missing or broken")
 		}
 		return nil, refuse("not a pack: no zip archive")
-	case errors.Is(err, zip.ErrInsecurePath):
-		return nil, refuse("a member's name leads out of the pack: %s", insecure(z))
+	case errors.Is(err, zip.ErrInsecurePath): // frame refuses the name
 	case err != nil:
 		return nil, refuse("%v", err)
 	}
@@ -124,8 +124,8 @@ func read(in io.ReaderAt, size int64) (*Pack, error) {
 	if z.Comment != "" {
 		return nil, refuse("a comment, which no pack has")
 	}
-	p := &Pack{size: size, members: z.File}
-	if err := p.frame(in); err != nil {
+	p := &Pack{in: in, size: size, members: z.File}
+	if err := p.frame(); err != nil {
 		return nil, err
 	}
 	if !p.Has(ManifestName) || !p.Has(SumsName) {
@@ -135,16 +135,6 @@ func read(in io.ReaderAt, size int64) (*Pack, error) {
 		return nil, err
 	}
 	return p, nil
-}
-
-// insecure is the first name that leads out.
-func insecure(z *zip.Reader) string {
-	for _, m := range z.File {
-		if !known(m.Name) {
-			return shown(m.Name)
-		}
-	}
-	return "?"
 }
 
 // shown quotes a name that may hold anything, cut.
@@ -166,7 +156,7 @@ const (
 // frame proves that the members are all that the file holds: each is of the form
 // that Write gives it and begins where the one before ends, and the directory
 // follows the last and fills the rest.
-func (p *Pack) frame(in io.ReaderAt) error {
+func (p *Pack) frame() error {
 	seen := map[string]bool{}
 	at, rest := int64(0), int64(endSize)
 	var tapes []string
@@ -202,7 +192,7 @@ func (p *Pack) frame(in io.ReaderAt) error {
 		if want := at + localSize + int64(len(name)); off != want {
 			return refuse("%s begins at byte %d, not at %d: something lies between, before or over the members", name, off, want)
 		}
-		if err := sameLocal(in, at, m); err != nil {
+		if err := sameLocal(p.in, at, m); err != nil {
 			return err
 		}
 		at = off + int64(m.CompressedSize64)

@@ -11,8 +11,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Schema names the form of pack.json. Later versions only add.
@@ -29,6 +31,7 @@ type Manifest struct {
 	Run    string `json:"run"` // id of the tape's run
 	Name   string `json:"name,omitempty"`
 	Tool   string `json:"tool"` // that made the pack
+	Go     string `json:"go"`   // whose packing of members is the same from build to build
 	// Made are reports that the run's folder did not have, and Tool made of the tape.
 	Made []string `json:"made,omitempty"`
 	// Without are files of a run that its folder did not have.
@@ -73,7 +76,7 @@ type sized struct {
 // member that could not be read, is unknown, comes twice, or changed while it was
 // packed.
 func Write(w io.Writer, m Manifest, members []Source) error {
-	m.Schema = Schema
+	m.Schema, m.Go = Schema, runtime.Version()
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return fmt.Errorf("pack: %w", err)
@@ -136,6 +139,12 @@ type counter struct{ n int64 }
 
 func (c *counter) Write(p []byte) (int, error) { c.n += int64(len(p)); return len(p), nil }
 
+// deflaters are kept: each takes a megabyte.
+var deflaters = sync.Pool{New: func() any {
+	z, _ := flate.NewWriter(nil, flate.DefaultCompression) // the level is one
+	return z
+}}
+
 // through sends a member to w in the form in which it is packed, and notes its size
 // and sums.
 func (s *sized) through(w io.Writer) error {
@@ -147,7 +156,9 @@ func (s *sized) through(w io.Writer) error {
 	var z *flate.Writer
 	to := w
 	if !stored(s.Name) {
-		z, _ = flate.NewWriter(w, flate.DefaultCompression) // the level is one
+		z = deflaters.Get().(*flate.Writer)
+		defer deflaters.Put(z)
+		z.Reset(w)
 		to = z
 	}
 	sum, crc := sha256.New(), crc32.NewIEEE()
@@ -169,8 +180,10 @@ func (s *sized) header() *zip.FileHeader {
 	h := &zip.FileHeader{
 		Name: s.Name, Method: zip.Deflate, CRC32: s.crc,
 		UncompressedSize64: uint64(s.size), CompressedSize64: uint64(s.packed),
-		CreatorVersion: creator, ReaderVersion: 20, ExternalAttrs: mode << 16, ModifiedDate: date,
+		CreatorVersion: creator, ReaderVersion: 20, ExternalAttrs: mode << 16,
 	}
+	//lint:ignore SA1019 CreateRaw writes this field, and not Modified
+	h.ModifiedDate = date
 	if stored(s.Name) {
 		h.Method = zip.Store
 	}
