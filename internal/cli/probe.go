@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"tokentape/internal/dialect"
 	"tokentape/internal/exchange"
 	"tokentape/internal/probe"
+	"tokentape/internal/provenance"
 	"tokentape/internal/report"
 	"tokentape/internal/run"
 	"tokentape/internal/secret"
@@ -150,7 +150,7 @@ func (a *app) probeOnto(ctx context.Context, j *job, clk *clock.Clock, w *tape.W
 	}
 	head := tape.Header{
 		Type: "header", Schema: tape.Schema, Run: newRunID(wall), Name: "probe",
-		Tool: tape.Tool{Version: versionNumber, Go: runtime.Version(), VCS: vcs()},
+		Tool: provenance.Tool(versionNumber), Command: commandLine(a.args, j.mask),
 		Spec: j.spec.JSON(), Plan: tape.PlanRef{Kind: "none"}, Tok: j.count.ref(), Host: hostFacts(), Server: res.Server, Notes: notes,
 		Anchor: tape.Anchor{Wall: wall.Format(time.RFC3339Nano), Clock: "monotonic", Machine: machine, ReadStamp: c.ReadStamp()},
 	}
