@@ -321,6 +321,7 @@ func TestHostile(t *testing.T) {
 		{"a member's comment", "is not packed as tokentape packs", func() []byte { ms := good(); ms[2].h.Comment = "x"; return made(ms, "") }},
 		{"more beside a name", "is not packed as tokentape packs", func() []byte { ms := good(); ms[2].h.Extra = []byte{1, 2, 0, 0}; return made(ms, "") }},
 		{"encrypted", "is not packed as tokentape packs: flags 0x1", func() []byte { ms := good(); ms[2].h.Flags = 1; return made(ms, "") }},
+		//lint:ignore SA1019 it is the field that is written
 		{"a time", "is not packed as tokentape packs", func() []byte { ms := good(); ms[2].h.ModifiedTime = 7; return made(ms, "") }},
 		{"a method", "is packed by method 12", func() []byte { ms := good(); ms[2].h.Method = 12; return made(ms, "") }},
 		{"a tape packed once more", "tape.jsonl.zst is packed by method 8", func() []byte { ms := good(); last(ms).h.Method = zip.Deflate; return made(ms, "") }},
