@@ -100,6 +100,7 @@ func (a *app) repeat(ctx context.Context, args []string, f *specFlags, o runOpti
 		if i == 0 {
 			name, seed = j.spec.Name, j.spec.Seeds.Run
 		}
+		o.log.hide(j.secrets())
 		err = j.needServer(strings.Join(sides[i].args, ""))
 		j.close()
 		if err != nil {

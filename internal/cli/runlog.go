@@ -43,7 +43,6 @@ type runLog struct {
 	wall    func() time.Time
 	lines   []string // before there is a file
 	secrets []string
-	set     *secret.Set
 	clk     *clock.Clock // of the run, once t = 0 is known
 	count   map[string]int
 	order   []string // keys of count
@@ -64,7 +63,8 @@ func newRunLog(args []string) *runLog {
 	return l
 }
 
-// hide masks these texts too, in all lines: also in those before.
+// hide masks these texts too, in all lines, also in those before. It must come
+// before there is a file.
 func (l *runLog) hide(secrets []string) {
 	if l == nil {
 		return
@@ -72,7 +72,6 @@ func (l *runLog) hide(secrets []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.secrets = append(l.secrets, secrets...)
-	l.set = nil
 }
 
 // say writes a line of now.
@@ -123,7 +122,7 @@ func (l *runLog) put(t tape.Opt[int64], kind, key, text string) {
 		return
 	}
 	select {
-	case l.file <- l.masked(line):
+	case l.file <- line:
 	default:
 		l.lost++
 	}
@@ -137,17 +136,14 @@ func most(key string) int {
 	return logEach
 }
 
-func (l *runLog) masked(line string) string {
-	if l.set == nil && len(l.secrets) > 0 {
-		l.set = secret.New(l.secrets)
-	}
-	// The columns in front are ours; what follows is of others.
+// masked is a line fit to be kept: its columns are ours, what follows is of others.
+func masked(line string, set *secret.Set) string {
 	const columns = 24 + 2 + 12 + 2 + 9 + 2
 	if len(line) < columns {
 		return line
 	}
 	text := nearText.ReplaceAllString(line[columns:], "near …")
-	return line[:columns] + l.set.Line(text, logText)
+	return line[:columns] + set.Line(text, logText)
 }
 
 // open writes the lines so far to the folder of the run, and those that follow.
@@ -162,19 +158,16 @@ func (l *runLog) open(dir *runDir) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.file, l.done = make(chan string, logQueue), make(chan struct{})
-	first := make([]string, len(l.lines))
-	for i, line := range l.lines {
-		first[i] = l.masked(line)
-	}
+	first, set := l.lines, secret.New(l.secrets)
 	l.lines = nil
 	go func() {
 		defer close(l.done)
 		defer f.Close()
 		for _, line := range first {
-			fmt.Fprintln(f, line)
+			fmt.Fprintln(f, masked(line, set))
 		}
 		for line := range l.file {
-			fmt.Fprintln(f, line) // a log that cannot be written stops no run
+			fmt.Fprintln(f, masked(line, set)) // a log that cannot be written stops no run
 		}
 	}()
 	return nil
@@ -212,14 +205,18 @@ func (l *runLog) end(dir string, err error) {
 	l.say("exit", "%d: %s", code, text)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
 	if l.closed = true; l.file != nil {
 		close(l.file)
 		<-l.done
 		return
 	}
+	set := secret.New(l.secrets)
 	if l.into != nil {
 		for _, line := range l.lines {
-			l.into.pass(l.masked(line))
+			l.into.pass(masked(line, set))
 		}
 		return
 	}
@@ -228,7 +225,7 @@ func (l *runLog) end(dir string, err error) {
 	}
 	_ = writeOver(filepath.Join(dir, logName), func(f *os.File) error {
 		for _, line := range l.lines {
-			if _, err := fmt.Fprintln(f, l.masked(line)); err != nil {
+			if _, err := fmt.Fprintln(f, masked(line, set)); err != nil {
 				return err
 			}
 		}
