@@ -22,8 +22,7 @@ type findings struct {
 
 	why map[string]string // fields that nothing was asked about, and why
 
-	c  *tape.Capabilities
-	by []string
+	c *tape.Capabilities
 }
 
 func newFindings(look *Result) *findings {

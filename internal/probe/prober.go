@@ -294,9 +294,7 @@ func heard(q *tape.Request) string {
 	if q.TFirstToken.OK && q.TWroteFirst.OK {
 		parts = append(parts, fmt.Sprintf("first token after %.1f ms", float64(q.TFirstToken.V-q.TWroteFirst.V)/1e6))
 	}
-	for _, f := range q.Flags {
-		parts = append(parts, f)
-	}
+	parts = append(parts, q.Flags...)
 	return join(", ", parts...)
 }
 
