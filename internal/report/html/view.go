@@ -1,6 +1,8 @@
 package html
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"maps"
@@ -31,8 +33,10 @@ type view struct {
 	About      []fact
 	Charts     bool
 	Timed      bool
-	Cache      bool
-	Speculated bool
+	Panels     []panel // of the server
+	More       []panel
+	Provenance []table
+	Spec       string
 }
 
 type fact struct{ Key, Text string }
@@ -118,11 +122,21 @@ func newView(r *analysis.Results, lang string) *view {
 				v.Chosen = w.Kind
 			}
 		}
-		v.Cache = v.Cache || w.Facts.CachedRatio != nil
-		v.Speculated = v.Speculated || w.Facts.AcceptLength != nil || w.Facts.AcceptRate != nil
 	}
 	if v.Chosen == "" && len(r.Windows) > 0 {
 		v.Chosen = r.Windows[0].Kind
+	}
+	v.Panels = []panel{cachePanel(r.Cache), speculationPanel(r.Speculation)}
+	if p, ok := serverPanel(r.Server); ok {
+		v.Panels = append(v.Panels, p)
+	}
+	v.More = morePanels(r)
+	v.Provenance = provenancePanel(r.Provenance, "")
+	if r.Provenance != nil && len(r.Provenance.Spec) > 0 {
+		var b bytes.Buffer
+		if json.Indent(&b, r.Provenance.Spec, "", "  ") == nil {
+			v.Spec = b.String()
+		}
 	}
 	v.side(r)
 	v.counts(r.Counts)
