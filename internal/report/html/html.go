@@ -50,18 +50,7 @@ func Write(w io.Writer, r *analysis.Results, o Options) error {
 	if err != nil {
 		return err
 	}
-	style, err := files.ReadFile("page.css")
-	if err != nil {
-		return err
-	}
-	t, err := template.New("page.html").Funcs(functions(o.Lang)).ParseFS(files, "page.html")
-	if err != nil {
-		return err
-	}
-	v := newView(r, o.Lang)
-	v.CSP = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data: blob:; style-src " + source(style) + "; script-src " + source(script)
-	v.Style = template.CSS(style) //nolint:gosec // our own file
-	if err := t.Execute(w, v); err != nil {
+	if err := front(w, r, o.Lang, script); err != nil {
 		return err
 	}
 	// Base64 and our own script hold nothing that could end their element.
@@ -77,6 +66,22 @@ func Write(w io.Writer, r *analysis.Results, o Options) error {
 	}
 	_, err = fmt.Fprintf(w, "</script>\n<script>%s</script>\n</body>\n</html>\n", script)
 	return err
+}
+
+// front writes what comes before the data: all that can be read without script.
+func front(w io.Writer, r *analysis.Results, lang string, script []byte) error {
+	style, err := files.ReadFile("page.css")
+	if err != nil {
+		return err
+	}
+	t, err := template.New("page.html").Funcs(functions(lang)).ParseFS(files, "page.html")
+	if err != nil {
+		return err
+	}
+	v := newView(r, lang)
+	v.CSP = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data: blob:; style-src " + source(style) + "; script-src " + source(script)
+	v.Style = template.CSS(style) // our own file
+	return t.Execute(w, v)
 }
 
 // Drawing is the code that draws charts, which needs no page and no browser: only

@@ -85,10 +85,15 @@ func fill(v reflect.Value, s string, depth int) {
 
 // tags are all elements of a page with their attributes' names, in order: what text from
 // outside must not change.
+var (
+	element = regexp.MustCompile(`<[!/?a-zA-Z][^>]*>`)
+	quoted  = regexp.MustCompile(`"[^"]*"`)
+)
+
 func tags(page string) string {
 	var out []string
-	for _, tag := range regexp.MustCompile(`<[!/?a-zA-Z][^>]*>`).FindAllString(page, -1) {
-		out = append(out, regexp.MustCompile(`"[^"]*"`).ReplaceAllString(tag, `""`))
+	for _, tag := range element.FindAllString(page, -1) {
+		out = append(out, quoted.ReplaceAllString(tag, `""`))
 	}
 	return strings.Join(out, "\n")
 }
@@ -148,15 +153,22 @@ func firstDifference(a, b string) string {
 }
 
 func FuzzPage(f *testing.F) {
-	for _, s := range hostile[:len(hostile)-1] {
+	for _, s := range hostile {
 		f.Add(s)
 	}
-	want := tags(body(render(f, filled("harmless"), "en")))
+	of := func(t testing.TB, s string) string {
+		var b strings.Builder
+		if err := front(&b, filled(s), "en", nil); err != nil {
+			t.Fatal(err)
+		}
+		return tags(body(b.String()))
+	}
+	want := of(f, "harmless")
 	f.Fuzz(func(t *testing.T, s string) {
-		if s == "" || strings.EqualFold(strings.TrimSpace(s), "nothing") || len(s) > 1<<16 || emptied(s) {
+		if s == "" || len(s) > 1000 || emptied(s) {
 			t.Skip() // an empty text leaves its element out
 		}
-		if got := tags(body(render(t, filled(s), "en"))); got != want {
+		if got := of(t, s); got != want {
 			t.Errorf("%q changes the page: %s", s, firstDifference(got, want))
 		}
 	})
@@ -166,7 +178,7 @@ func FuzzPage(f *testing.F) {
 // that it knows.
 func emptied(s string) bool {
 	low := strings.ToLower(s)
-	if strings.HasPrefix(low, "fit for use") || strings.HasPrefix(low, "not fit for use") || strings.HasPrefix(s, ".") || strings.Trim(s, "Z") == "" {
+	if strings.TrimSpace(low) == "nothing" || strings.HasPrefix(low, "fit for use") || strings.HasPrefix(low, "not fit for use") || strings.HasPrefix(s, ".") || strings.Trim(s, "Z") == "" {
 		return true
 	}
 	for _, word := range []string{"pass", "miss", "fail", "steady", "stable", "whole", "not_observed"} {
