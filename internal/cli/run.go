@@ -35,16 +35,17 @@ type runOptions struct {
 	out    string
 	plan   string
 	json   bool
-	noLive bool
-	dir    string // of the run, which must not exist yet; "": a new one below out
-	quiet  bool   // no report on standard output
-	series string // the folder of the repeats that the run is one of; "": none
+	live   *liveView // nil: auto
+	dir    string    // of the run, which must not exist yet; "": a new one below out
+	quiet  bool      // no report on standard output
+	series string    // the folder of the repeats that the run is one of; "": none
 	log    *runLog
 }
 
 func (a *app) runCommand() *cobra.Command {
 	var o runOptions
 	var r repeatOptions
+	var live liveFlags
 	cmd := &cobra.Command{
 		Use:   "run [spec.yaml]",
 		Short: "Send a load, record it on a tape, report",
@@ -60,14 +61,17 @@ given by --set.`,
 		Example: `  tokentape run --url 127.0.0.1:30000 --dataset data.jsonl --output-tokens 32
   tokentape run spec.yaml --requests 640 --concurrency 90 --rate 6
   tokentape run spec.yaml --repeat 5 --against HOST:PORT`,
-		Args: cobra.MaximumNArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			_, args = live.address(args)
+			return cobra.MaximumNArgs(1)(cmd, args)
+		},
 	}
 	f := addSpecFlags(cmd)
 	r.register(cmd)
+	live.register(cmd)
 	cmd.Flags().StringVar(&o.out, "out", "runs", "folder under which NAME/TIME/ is made")
 	cmd.Flags().StringVar(&o.plan, "plan", "", "send this plan, made by tokentape plan --out")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print results.json instead of the report")
-	cmd.Flags().BoolVar(&o.noLive, "no-live", false, "no progress while it runs")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := r.resolve(f); err != nil {
 			return err
@@ -77,8 +81,14 @@ given by --set.`,
 				return err
 			}
 		}
+		addr, args := live.address(args)
+		var err error
+		if o.live, err = live.open(a, addr); err != nil {
+			return err
+		}
+		defer o.live.close()
 		o.log = newRunLog(a.args)
-		err := a.runOrRepeat(cmd.Context(), args, f, o, r)
+		err = a.runOrRepeat(cmd.Context(), args, f, o, r)
 		o.log.end(o.out, err)
 		return err
 	}
@@ -263,15 +273,9 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 
 	stop, done := make(chan struct{}), make(chan struct{})
 	defer close(done)
-	go a.forwardInterrupts(sig, stop, done, s.Limits.Drain.String(), o.log)
-
-	live := &observe.Live{
-		W: a.stderr, Warmup: j.plan.Warmup(), Duration: int64(s.Load.Duration), Quiet: o.noLive,
-	}
-	if f, ok := a.stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		live.Terminal = true
-		live.Width, _, _ = term.GetSize(int(f.Fd()))
-	}
+	live := a.watch(o.live, j)
+	defer live.close()
+	go forwardInterrupts(live.live, sig, stop, done, s.Limits.Drain.String(), o.log)
 
 	cfg := run.Config{
 		Clock: clk, Plan: j.plan, Source: j.source, Exchange: x, Tape: w,
@@ -280,9 +284,8 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 		Duration: time.Duration(j.plan.Params.Duration), Attempts: int(s.Load.Attempts),
 		Retry: retryOf(s), Abandon: abandonOf(s),
 		Drain: s.Limits.Drain.D(), Tail: s.Load.Tail == "auto",
-		Tokens:  tokens.Load,
-		Publish: func(s run.Snapshot) { live.Show(liveState(s)) },
-		Stop:    stop,
+		Tokens: tokens.Load,
+		Stop:   stop,
 	}
 	cfg.Before, cfg.Probe = pre.Steps, j.probeOf(clk, c, pre, cfg.Header.Run)
 	if len(j.prep.flush) > 0 || j.prep.source != nil {
@@ -299,7 +302,7 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 	}
 	cfg.Samplers = append(cfg.Samplers, func(ctx context.Context, gauges func() run.Gauges, emit func(any)) {
 		telemetry.Client(ctx, clk, s.Telemetry.Interval.D(), func() telemetry.Gauges { return telemetry.Gauges(gauges()) },
-			func(c *tape.ClientSample) { o.log.sampled(c); emit(c) })
+			func(c *tape.ClientSample) { o.log.sampled(c); live.watch.Sampled(*c); emit(c) })
 	})
 	cfg.Samplers = append(cfg.Samplers, j.testify(clk))
 	if len(s.Telemetry.Metrics) > 0 {
@@ -310,11 +313,12 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 	ctx, release := obeyAbort(ctx, s, &cfg)
 	defer release()
 	o.log.follow(&cfg)
+	live.follow(&cfg)
 	return run.Run(ctx, cfg)
 }
 
 // forwardInterrupts tells the run of Ctrl-C, and the user what it does.
-func (a *app) forwardInterrupts(sig <-chan os.Signal, stop chan<- struct{}, done <-chan struct{}, drain string, log *runLog) {
+func forwardInterrupts(live *observe.Live, sig <-chan os.Signal, stop chan<- struct{}, done <-chan struct{}, drain string, log *runLog) {
 	said := []string{
 		fmt.Sprintf("\nno more requests are sent; running ones get %s (interrupt again to cancel them now)\n", drain),
 		"\ncancelling what still runs\n",
@@ -322,7 +326,7 @@ func (a *app) forwardInterrupts(sig <-chan os.Signal, stop chan<- struct{}, done
 	for _, text := range said {
 		select {
 		case s := <-sig:
-			fmt.Fprint(a.stderr, text)
+			live.Say(text)
 			log.say("interrupt", "%s: %s", s, strings.TrimSpace(text))
 		case <-done:
 			return
@@ -332,14 +336,6 @@ func (a *app) forwardInterrupts(sig <-chan os.Signal, stop chan<- struct{}, done
 		case <-done:
 			return
 		}
-	}
-}
-
-func liveState(s run.Snapshot) observe.State {
-	return observe.State{
-		T: s.T, Planned: s.Planned, Issued: s.Issued, Measured: s.Measured, InFlight: s.InFlight,
-		OK: s.OK, Failed: s.Failed, Cancelled: s.Cancelled, Abandoned: s.Abandoned, Prepared: s.Prepared, Tokens: s.Tokens,
-		Draining: s.Draining, Stopped: s.Stopped, Why: s.Why, Final: s.Final,
 	}
 }
 

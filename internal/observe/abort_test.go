@@ -108,7 +108,7 @@ func TestLiveAbort(t *testing.T) {
 		Draining: true, Stopped: tape.ReasonAbort, Why: "limits.abort.failed: 10 requests failed",
 	}
 	want := "  12.3s aborting sent 40/100 · done 20 · FAILED 10 (reset 10) · abandoned 7 · ABORT limits.abort.failed: 10 requests failed"
-	if got := Line(s, s, 0, 0); got != want {
+	if got := Line(Moment{State: s}); got != want {
 		t.Errorf("%q", got)
 	}
 }

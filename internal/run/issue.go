@@ -197,6 +197,9 @@ func (e *engine) write(j *job, req *tape.Request, text string) {
 		}
 	}
 	e.lags.add(req)
+	if e.cfg.Written != nil {
+		e.cfg.Written(req)
+	}
 	e.rec.put(req)
 }
 

@@ -76,7 +76,11 @@ type Config struct {
 	Tokens   func() int64    // optional: token events seen so far, for Snapshot
 	Stop     <-chan struct{} // optional: each receive is one interrupt (first drains, second cancels)
 	Ended    func(Ended)     // optional: told of every request, before its slot is free; from many goroutines, and must be cheap
-	Said     func(Said)      // optional: told of what the run comes to; from many goroutines, a few dozen times in all
+	// Written is told of every request of the plan and the preparation right before it
+	// goes on the tape, with all its counts and its slot free; optional, from many
+	// goroutines. It must be quick, and neither change the request nor keep it.
+	Written func(*tape.Request)
+	Said    func(Said) // optional: told of what the run comes to; from many goroutines, a few dozen times in all
 }
 
 // What a run tells of itself.
@@ -162,6 +166,9 @@ type engine struct {
 	stopped  *StopError
 	draining bool
 	allSent  bool // issuing has ended
+
+	planBegun    tape.Opt[int64] // base, once it is known
+	issuedBefore int64           // then
 }
 
 type counts struct {
@@ -247,6 +254,9 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 		e.say(SaidPhase, "prepare ends")
 		e.base = e.clk.Now() + lead
 	}
+	e.mu.Lock()
+	e.planBegun, e.issuedBefore = tape.Some(e.base), e.issued.Load()
+	e.mu.Unlock()
 	defer e.openSlots()()
 	if cfg.Duration > 0 {
 		t := e.clk.AfterFunc(int64(cfg.Duration)+lead, func() { e.stop(tape.ReasonDuration, "") })

@@ -11,16 +11,19 @@ import (
 // Snapshot is the state of a run at one moment, for live views: a copy, which
 // cannot be used to reach the run.
 type Snapshot struct {
-	T         int64 // nanoseconds since the run's epoch
-	Planned   int64 // measured requests; −1: bound by time
-	Issued    int64 // all phases
-	Measured  int64 // measured requests issued
+	T         int64           // nanoseconds since the run's epoch
+	Begun     tape.Opt[int64] // when the plan's time begins, as T; absent before that is known
+	Planned   int64           // measured requests; −1: bound by time
+	Issued    int64           // all phases
+	Before    int64           // of these, before the plan's time: probe and preparation
+	Measured  int64           // measured requests issued
 	InFlight  int64
 	OK        int64 // measured
 	Failed    map[string]int64
 	Cancelled int64
 	Abandoned int64
 	Prepared  int64 // ended requests of other phases
+	Warmed    int64 // of these, of the warm-up
 	Tokens    int64 // token events so far
 	Draining  bool
 	Stopped   string // stop reason, once there is one
@@ -36,7 +39,8 @@ func (e *engine) snapshot() Snapshot {
 		T: e.clk.Now(), Planned: e.cfg.Plan.Planned(),
 		Issued: e.issued.Load(), Measured: e.counts.issuedMeasured, InFlight: e.inFlight.Load(),
 		OK: e.counts.ok, Failed: maps.Clone(e.counts.failed), Cancelled: e.counts.cancelled, Abandoned: e.counts.abandoned,
-		Prepared: e.counts.preparation, Draining: e.draining,
+		Prepared: e.counts.preparation, Warmed: e.counts.warmup, Draining: e.draining,
+		Begun: e.planBegun, Before: e.issuedBefore,
 		Queue: e.rec.queued(),
 	}
 	if e.stopped != nil {
