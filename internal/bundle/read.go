@@ -45,6 +45,12 @@ func Open(path string) (*Pack, error) {
 	if err != nil {
 		return nil, err
 	}
+	return FromFile(f, path)
+}
+
+// FromFile is Open of a file that is open already; path is what messages call it. The
+// Pack closes it, and so does an error.
+func FromFile(f *os.File, path string) (*Pack, error) {
 	st, err := f.Stat()
 	if err == nil && !st.Mode().IsRegular() {
 		err = fmt.Errorf("%s: %w: a pack is a file", path, ErrRefused)

@@ -7,6 +7,7 @@ import (
 
 	"tokentape/internal/analysis"
 	"tokentape/internal/analysis/window"
+	"tokentape/tape"
 )
 
 // Options choose what decides. The zero Options are the defaults.
@@ -22,6 +23,8 @@ type Options struct {
 	PerMetric map[string]float64
 	// FitOnly leaves runs out that are not fit for use, and says which.
 	FitOnly bool
+	// Open opens the tapes; nil: tape.OpenFile.
+	Open func(path string) (*tape.Reader, error)
 }
 
 // DefaultTolerance is 2 %: less than that between two settings rarely decides
@@ -75,7 +78,7 @@ func Compare(in []Input, o Options) (*Comparison, error) {
 	}
 	c := &comparison{o: o}
 	for i, s := range in {
-		side, err := load(label(i), s, windows, pairing)
+		side, err := load(label(i), s, o.Open, windows, pairing)
 		if err != nil {
 			return nil, err
 		}

@@ -43,12 +43,15 @@ type side struct {
 	runs []*run
 }
 
-// load reads the tapes of a side, oldest first. keepRows keeps the values per row and
+// load reads the tapes of a side, oldest first. open is that of Options; keepRows keeps the values per row and
 // the intervals within the run.
-func load(name string, in Input, windows []string, keepRows bool) (*side, error) {
+func load(name string, in Input, open func(string) (*tape.Reader, error), windows []string, keepRows bool) (*side, error) {
+	if open == nil {
+		open = tape.OpenFile
+	}
 	s := &side{name: name, path: in.Path}
 	for _, path := range in.Tapes {
-		r, err := loadRun(path, windows, keepRows)
+		r, err := loadRun(path, open, windows, keepRows)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
@@ -58,8 +61,8 @@ func load(name string, in Input, windows []string, keepRows bool) (*side, error)
 	return s, nil
 }
 
-func loadRun(path string, windows []string, keepRows bool) (*run, error) {
-	t, err := tape.OpenFile(path)
+func loadRun(path string, open func(string) (*tape.Reader, error), windows []string, keepRows bool) (*run, error) {
+	t, err := open(path)
 	if err != nil {
 		return nil, err
 	}

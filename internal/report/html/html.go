@@ -64,9 +64,12 @@ func Write(w io.Writer, r *analysis.Results, o Options) error {
 	if err := e.Close(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "</script>\n<script>%s</script>\n</body>\n</html>\n", script)
+	_, err = fmt.Fprintf(w, "</script>\n<script>%s%s", script, pageEnd)
 	return err
 }
+
+// pageEnd follows the script of a page.
+const pageEnd = "</script>\n</body>\n</html>\n"
 
 // front writes what comes before the data: all that can be read without script.
 func front(w io.Writer, r *analysis.Results, lang string, script []byte) error {
@@ -79,7 +82,7 @@ func front(w io.Writer, r *analysis.Results, lang string, script []byte) error {
 		return err
 	}
 	v := newView(r, lang)
-	v.CSP = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data: blob:; style-src " + source(style) + "; script-src " + source(script)
+	v.CSP = policy(style, script)
 	v.Style = template.CSS(style) // our own file
 	return t.Execute(w, v)
 }
@@ -107,6 +110,12 @@ func code() ([]byte, error) {
 	}
 	b.WriteString("})();\n")
 	return b.Bytes(), nil
+}
+
+// policy is the content security policy of a page: its own style and its own script,
+// and nothing else.
+func policy(style, script []byte) string {
+	return "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data: blob:; style-src " + source(style) + "; script-src " + source(script)
 }
 
 // source names a text by its hash, for a content security policy.
