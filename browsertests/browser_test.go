@@ -181,6 +181,16 @@ func ask[T any](t *tab, js string) T {
 	return v
 }
 
+// show scrolls to an element and waits until it has been drawn.
+func (t *tab) show(sel string) {
+	t.tb.Helper()
+	ask[bool](t, `(async () => {
+		document.querySelector('`+sel+`').scrollIntoView({ block: "center" });
+		for (let i = 0; i < 4; i++) await new Promise(requestAnimationFrame);
+		return true;
+	})()`)
+}
+
 // until waits for an expression to become true.
 func (t *tab) until(js string) {
 	t.tb.Helper()

@@ -78,6 +78,7 @@ func TestZoom(t *testing.T) {
 	if from != 0 || to < 80 {
 		t.Fatalf("at first %v to %v", from, to)
 	}
+	b.show("#chart-in-flight canvas")
 	b.run(chromedp.Evaluate(`(() => {
 		const c = document.querySelector("#chart-in-flight canvas"), r = c.getBoundingClientRect();
 		const at = (type, share) => c.dispatchEvent(new PointerEvent(type, { bubbles: true, pointerId: 1, button: 0, clientX: r.left + 58 + (r.width - 72) * share, clientY: r.top + 50 }));

@@ -28,7 +28,10 @@ function addChart(host, o) {
   const c = canvas.getContext("2d");
   const chart = {
     o, canvas, figure, frame: null,
+    seen: false, // what is off the screen is drawn when it comes into sight
     draw() {
+      if (!chart.seen && !state.printing) { chart.stale = true; return; }
+      chart.stale = false;
       const w = canvas.clientWidth, h = canvas.clientHeight, r = devicePixelRatio || 1;
       if (!w) return;
       if (canvas.width !== Math.round(w * r) || canvas.height !== Math.round(h * r)) { canvas.width = Math.round(w * r); canvas.height = Math.round(h * r); }
@@ -50,10 +53,11 @@ function addChart(host, o) {
         if (val.textContent !== v) val.textContent = v;
       });
     },
-    relabel() { canvas.setAttribute("aria-label", o.label ? o.label() : title()); if (!body.hidden) fillTable(body, o); chart.draw(); },
+    relabel() { canvas.setAttribute("aria-label", o.label ? o.label() : title()); if (!body.hidden) fillTable(body, o); chart.legend(); chart.draw(); },
   };
   chart.later = soon(chart.draw);
   new ResizeObserver(chart.later).observe(canvas);
+  new IntersectionObserver((list) => { chart.seen = list.at(-1).isIntersecting; if (chart.seen && chart.stale) chart.draw(); }, { rootMargin: "200px" }).observe(canvas);
   charts.push(chart);
   chart.relabel();
   return chart;

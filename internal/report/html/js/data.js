@@ -21,12 +21,13 @@ function readDocument(bytes) {
       else for (let i = 0; i < c.rows; i++) out[i] += plane[i] * k;
     }
     let last = 0;
+    const small = c.planes <= 3; // whole numbers of 32 bits are quicker
     for (let i = 0; i < c.rows; i++) {
-      if (out[i] === 0) { out[i] = NaN; continue; }
       const u = out[i] - 1;
-      let v = u % 2 ? -(u + 1) / 2 : u / 2;
+      if (u < 0) { out[i] = NaN; continue; }
+      let v = small ? (u >>> 1) ^ -(u & 1) : u % 2 ? -(u + 1) / 2 : u / 2;
       if (c.delta) v = last += v;
-      else if (base && base[i] === base[i]) v += base[i];
+      else if (base !== null && base[i] === base[i]) v += base[i];
       out[i] = v;
     }
     const needed = doc.columns.some((o) => o.base === c.name);
@@ -40,6 +41,16 @@ function readDocument(bytes) {
 
 // column is a column of the rows, null where the run has none.
 const column = (name) => state.doc.listed[name] || null;
+// measuredOK are the rows that enter statistics: ok requests of the measured phase.
+function measuredOK() {
+  const d = state.doc;
+  if (d.measured) return d.measured;
+  const phase = column("phase"), outcome = column("outcome"), list = new Uint32Array(d.rows);
+  const m = d.col.phase?.words.indexOf("measure"), ok = d.col.outcome?.words.indexOf("ok");
+  let n = 0;
+  for (let i = 0; phase && outcome && i < d.rows; i++) if (phase[i] === m && outcome[i] === ok) list[n++] = i;
+  return (d.measured = list.subarray(0, n));
+}
 // value is what row i has in a column: a number, a word, or null.
 function value(name, i) {
   const c = state.doc.listed[name];

@@ -77,8 +77,7 @@ function makeLengths() {
     ...["p50", "p90", "p99"].map((k) => ({ name: `ttft_${k}_ms`, values: list.map((g) => g[k]) })),
   ];
   const cloud = (name) => {
-    const x = column(name), y = column("ttft_ms"), keep = [];
-    for (let i = 0; x && y && i < x.length; i++) if (x[i] === x[i] && y[i] === y[i] && value("outcome", i) === "ok" && value("phase", i) === "measure") keep.push(i);
+    const x = column(name), y = column("ttft_ms"), keep = x && y ? measuredOK().filter((i) => x[i] === x[i] && y[i] === y[i]) : [];
     return { x: Float64Array.from(keep, (i) => x[i]), y: Float64Array.from(keep, (i) => y[i]) };
   };
   const one = (id, name, list, color) => {

@@ -300,7 +300,7 @@ function drawPoints(c, f, p, view) {
 // fuller the darker.
 function drawDots(c, f, p, view, alpha) {
   const n = p.t.length;
-  if (n <= 4000) {
+  if (n <= 3000) {
     c.globalAlpha = alpha;
     for (let i = 0; i < n; i++) if (p.t[i] >= view[0] && p.t[i] <= view[1] && Number.isFinite(p.v[i])) c.fillRect(f.x(p.t[i]) - 1.5, f.y(p.v[i]) - 1.5, 3, 3);
     c.globalAlpha = 1;

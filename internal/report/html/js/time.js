@@ -193,13 +193,35 @@ function serverCharts(lines) {
   }));
 }
 
-// cloudOf are the measured ok requests as dots: by release, one value each.
+// cloudOf are the measured ok requests as dots: by release, one value each. Of more than
+// there is room for, a view shows the slowest of each moment and some of the others.
+const mostDots = 8000, thinSlots = 1500;
 function cloudOf(metric) {
   const vs = column(metric), at = column("released");
   if (!vs || !at) return {};
-  const keep = [];
-  for (let i = 0; i < vs.length; i++) if (vs[i] === vs[i] && value("outcome", i) === "ok" && value("phase", i) === "measure") keep.push(i);
-  return { name: null, color: "grey", kind: "dots", points: { t: Float64Array.from(keep, (i) => at[i]), v: Float64Array.from(keep, (i) => vs[i]) }, alpha: keep.length > 1000 ? 0.3 : 0.6 };
+  const keep = measuredOK().filter((i) => vs[i] === vs[i] && at[i] === at[i]);
+  keep.sort((a, b) => at[a] - at[b]);
+  const all = { t: Float64Array.from(keep, (i) => at[i]), v: Float64Array.from(keep, (i) => vs[i]) };
+  let thin = all;
+  if (keep.length > mostDots) {
+    const take = [], per = Math.ceil(keep.length / thinSlots);
+    for (let from = 0; from < keep.length; from += per) {
+      const to = Math.min(keep.length, from + per);
+      let top = from;
+      for (let k = from; k < to; k++) if (all.v[k] > all.v[top]) top = k;
+      take.push(top);
+      for (let k = 0; k < 4; k++) take.push(Math.min(to - 1, from + Math.floor((k + 0.5) * (to - from) / 4)));
+    }
+    thin = { t: Float64Array.from(take, (k) => all.t[k]), v: Float64Array.from(take, (k) => all.v[k]) };
+  }
+  const first = (t) => { let a = 0, b = all.t.length; while (a < b) { const m = (a + b) >> 1; if (all.t[m] < t) a = m + 1; else b = m; } return a; };
+  return {
+    name: null, color: "grey", kind: "dots", alpha: keep.length > 1000 ? 0.3 : 0.6,
+    get points() {
+      const a = first(time.view[0]), b = first(time.view[1]) + 1;
+      return b - a > mostDots ? thin : { t: all.t.subarray(a, b), v: all.v.subarray(a, b) };
+    },
+  };
 }
 
 function makeClient() {
