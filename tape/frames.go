@@ -77,11 +77,16 @@ type rawFile struct {
 	r   *bufio.Reader
 	off int64
 	err error // other than io.EOF
+
+	watch func(done int64) // nil: nobody
 }
 
 func (f *rawFile) Read(p []byte) (int, error) {
 	n, err := f.r.Read(p)
 	f.off += int64(n)
+	if f.watch != nil && n > 0 {
+		f.watch(f.off)
+	}
 	if err != nil && err != io.EOF {
 		f.err = err
 	}

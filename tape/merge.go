@@ -18,6 +18,9 @@ import (
 type MergeOptions struct {
 	Tool  Tool // the program that merges
 	Force bool // merge runs that are not alike; what differs is written down
+	// Watch is told how far the reading of a tape is: first of all, then of all again;
+	// in bytes, total 0 where it is not known. Optional.
+	Watch func(path string, done, total int64)
 }
 
 // source is one part while it is merged, and where its lines are.
@@ -43,7 +46,7 @@ type source struct {
 func Merge(w *Writer, paths []string, o MergeOptions) (*Header, error) {
 	var parts []*source
 	for _, path := range paths {
-		found, err := survey(path)
+		found, err := survey(path, o.Watch)
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +67,7 @@ func Merge(w *Writer, paths []string, o MergeOptions) (*Header, error) {
 		return nil, err
 	}
 	for i, p := range parts {
-		if err := p.copy(w, int64(i)); err != nil {
+		if err := p.copy(w, int64(i), o.Watch); err != nil {
 			return nil, err
 		}
 	}
@@ -72,7 +75,7 @@ func Merge(w *Writer, paths []string, o MergeOptions) (*Header, error) {
 }
 
 // survey reads a tape once and says what its parts are.
-func survey(path string) ([]*source, error) {
+func survey(path string, watch func(string, int64, int64)) ([]*source, error) {
 	if i, err := os.Stat(path); err == nil && !i.Mode().IsRegular() {
 		return nil, fmt.Errorf("tape: %s is no file: a merge reads its tapes twice", path)
 	}
@@ -81,6 +84,7 @@ func survey(path string) ([]*source, error) {
 		return nil, err
 	}
 	defer r.Close()
+	r.watchAs(path, watch)
 	r.Ahead(readers)
 	var parts []*source
 	var fault string // the first
@@ -133,6 +137,12 @@ func survey(path string) ([]*source, error) {
 		p.SHA256, p.Footer, p.Faults, p.Fault = r.SHA256(), footer, faults, fault
 	}
 	return parts, nil
+}
+
+func (r *Reader) watchAs(path string, watch func(string, int64, int64)) {
+	if watch != nil {
+		r.Watch(func(done, total int64) { watch(path, done, total) })
+	}
 }
 
 // see takes note of a request.
@@ -226,13 +236,14 @@ func arrange(parts []*source) error {
 }
 
 // copy writes the lines of a part as those of part i.
-func (p *source) copy(w *Writer, i int64) error {
+func (p *source) copy(w *Writer, i int64, watch func(string, int64, int64)) error {
 	r, err := OpenFile(p.path)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	r.Trust()
+	r.watchAs(p.path, watch)
 	r.Ahead(readers)
 	n := 0
 	var found source

@@ -54,6 +54,7 @@ var ErrNotTape = errors.New("not a tape")
 type Reader struct {
 	path   string
 	file   *os.File
+	size   int64 // of the tape in it; 0: not known
 	raw    *rawFile
 	frames *frames // nil: not compressed
 	lines  *bufio.Reader
@@ -100,7 +101,14 @@ func OpenFile(path string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tape: %w", err)
 	}
+	return FromFile(f, path)
+}
+
+// FromFile is OpenFile of a file that is open already, at its beginning; path is what
+// messages call it. The Reader closes it, and so does an error.
+func FromFile(f *os.File, path string) (*Reader, error) {
 	var in io.Reader = f
+	var err error
 	if beginsPacked(f) {
 		if in, err = inPack(f); err != nil {
 			f.Close()
@@ -109,7 +117,19 @@ func OpenFile(path string) (*Reader, error) {
 	}
 	r := NewReader(in)
 	r.file, r.path = f, path
+	if s, ok := in.(*io.SectionReader); ok {
+		r.size = s.Size()
+	} else if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+		r.size = st.Size()
+	}
 	return r, nil
+}
+
+// Watch has f told how many bytes of the file were read, of how many, each time some
+// are; total is 0 where that is not known. f may be called from another goroutine. Call
+// Watch before the first Next.
+func (r *Reader) Watch(f func(done, total int64)) {
+	r.raw.watch = func(done int64) { f(done, r.size) }
 }
 
 // Trust leaves out what only proves a tape, its hash and the rules that every

@@ -44,6 +44,9 @@ type Options struct {
 	// when it was read; Given names them, and stands among the notes.
 	Over  json.RawMessage
 	Given []string
+	// Watch is told how far the reading of a file is, in bytes; total is 0 where it is
+	// not known. It may be called from another goroutine. Optional.
+	Watch func(done, total int64)
 
 	// Limits of memory, less in tests; 0: keptBytes, exactGaps.
 	kept, exact int64
@@ -61,7 +64,7 @@ const (
 // of a newer major schema, or changed between the two readings. A torn or
 // incomplete tape is no error: the verdict says so.
 func AnalyseFile(path string, o Options) (*Results, error) {
-	src, done, err := open(path)
+	src, done, err := open(path, o.Watch)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +73,7 @@ func AnalyseFile(path string, o Options) (*Results, error) {
 }
 
 // open makes a Source of a file, which can be read again unless it is a pipe.
-func open(path string) (src Source, done func() error, err error) {
+func open(path string, watch func(done, total int64)) (src Source, done func() error, err error) {
 	r, err := tape.OpenFile(path)
 	if err != nil {
 		return nil, nil, err
@@ -78,20 +81,27 @@ func open(path string) (src Source, done func() error, err error) {
 	if i, err := os.Stat(path); err != nil || !i.Mode().IsRegular() { // a pipe is read once
 		return r, r.Close, nil
 	}
+	if watch != nil {
+		r.Watch(watch)
+	}
 	r.Ahead(runtime.GOMAXPROCS(0))
-	return &file{r, path}, r.Close, nil
+	return &file{r, path, watch}, r.Close, nil
 }
 
 // file is a Rereader.
 type file struct {
 	*tape.Reader
-	path string
+	path  string
+	watch func(done, total int64) // nil: nobody
 }
 
 func (f *file) Again() (Source, func() error, error) {
 	r, err := tape.OpenFile(f.path)
 	if err != nil {
 		return nil, nil, err
+	}
+	if f.watch != nil {
+		r.Watch(f.watch)
 	}
 	r.Ahead(runtime.GOMAXPROCS(0))
 	r.Trust()

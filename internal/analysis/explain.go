@@ -108,7 +108,7 @@ func question(name string) (*Explanation, catalog.Condition, error) {
 
 // ExplainFile is ExplainRun of the tape at path.
 func ExplainFile(path, name string, o Options) (*Explanation, error) {
-	src, done, err := open(path)
+	src, done, err := open(path, o.Watch)
 	if err != nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ func Why(src Source, at Whereabouts, o Options) (*Triage, error) {
 
 // WhyFile is Why of the tape at path.
 func WhyFile(path string, at Whereabouts, o Options) (*Triage, error) {
-	src, done, err := open(path)
+	src, done, err := open(path, o.Watch)
 	if err != nil {
 		return nil, err
 	}

@@ -52,11 +52,14 @@ func (a *app) check(path string, asJSON bool) error {
 		return usageError(err.Error())
 	}
 	defer p.Close()
+	show := a.during("checking the pack")
+	defer show.done()
 	r, err := p.Verify()
 	if err != nil {
 		return usageError(err.Error())
 	}
-	again(path, p, r)
+	again(path, p, r, show)
+	show.done()
 	if asJSON {
 		b, err := json.MarshalIndent(struct {
 			Pack  string `json:"pack"`
@@ -109,7 +112,7 @@ var packedViews = []struct {
 }
 
 // again makes the reports of the packed tape again, as the run did.
-func again(path string, p *bundle.Pack, r *bundle.Report) {
+func again(path string, p *bundle.Pack, r *bundle.Report, show *loading) {
 	if r.Header == nil {
 		return
 	}
@@ -117,7 +120,7 @@ func again(path string, p *bundle.Pack, r *bundle.Report) {
 		r.Add("results", bundle.Broken, "there is no %s, which every pack has", bundle.ResultsName)
 		return
 	}
-	res, err := analyse(path, analysis.Options{}, "")
+	res, err := analyse(path, analysis.Options{Watch: show.tape()}, "")
 	if err != nil {
 		r.Add("results", bundle.Broken, "the tape cannot be analysed: %v", err)
 		return

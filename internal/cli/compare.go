@@ -68,7 +68,9 @@ is worse; better, same and undecided are 0.`,
 		if err != nil {
 			return err
 		}
+		show := a.during("comparing the runs")
 		c, err := compare.Compare(sides, o)
+		show.done()
 		if err != nil {
 			return tapeError(err)
 		}

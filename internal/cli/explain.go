@@ -100,8 +100,12 @@ func (a *app) explain(args []string, o analysis.Options, power string, sets []st
 	if o.Power, err = powerOf(path, power); err != nil {
 		return nil, usageError(err.Error())
 	}
+	show := a.during("analysing the tape")
+	o.Watch = show.tape()
+	e, err = analysis.ExplainFile(path, args[0], o)
+	show.done()
 	var unknown *analysis.UnknownName
-	if e, err = analysis.ExplainFile(path, args[0], o); errors.As(err, &unknown) {
+	if errors.As(err, &unknown) {
 		return nil, unknownName(err)
 	} else if err != nil {
 		return nil, tapeError(err)

@@ -44,7 +44,10 @@ func (a *app) loadRun(path string) (*as.Run, error) {
 		return nil, usageError(err.Error())
 	}
 	defer f.Close()
+	show := a.during("reading the tape")
+	f.Watch(show.tape())
 	run, err := as.Load(f)
+	show.done()
 	if err != nil {
 		return nil, tapeError(err)
 	}
@@ -64,7 +67,10 @@ func (a *app) exportAISBench(path, out string) error {
 		return err
 	}
 	l := layoutOf(run, out)
-	if err := writeLayout(l, run, path); err != nil {
+	show := a.during("writing the work folder")
+	err = writeLayout(l, run, path)
+	show.done()
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stderr, "files: %s\n", l.Dir)

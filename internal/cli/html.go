@@ -40,7 +40,9 @@ func (a *app) page(res *analysis.Results, lang string, out outFile) error {
 		}
 		return nil
 	}
+	show := a.during("writing the page")
 	err := out.writer()(out.path, func(f *os.File) error { return writePage(f, res, lang) })
+	show.done()
 	if err != nil {
 		hint := "another place: --out FILE"
 		if !out.force && fileExists(out.path) {

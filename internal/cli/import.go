@@ -62,6 +62,7 @@ AISBench printed, to the last digit.`,
 		}
 		o.Writer = toolFacts()
 		var s *aisbench.Summary
+		show := a.during("importing " + printable(args[0]))
 		err := writeTape(out, func(f *os.File) (err error) {
 			w := tape.NewBulkWriter(f)
 			if s, err = aisbench.Write(w, args[0], o); err != nil {
@@ -69,6 +70,7 @@ AISBench printed, to the last digit.`,
 			}
 			return w.Close()
 		})
+		show.done()
 		if err != nil {
 			return usageError(err.Error())
 		}

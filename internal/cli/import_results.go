@@ -53,6 +53,7 @@ What that tool did not record is not observed; the tape's header says what.`,
 			return usageError("-o FILE is missing: the tape to write", "for example -o "+tapeName(true))
 		}
 		var s *importer.Summary
+		show := a.during("importing " + printable(args[0]))
 		err := writeTape(out, func(f *os.File) (err error) {
 			w := tape.NewBulkWriter(f)
 			if s, err = r.write(w, args[0], number, toolFacts()); err != nil {
@@ -60,6 +61,7 @@ What that tool did not record is not observed; the tape's header says what.`,
 			}
 			return w.Close()
 		})
+		show.done()
 		if err != nil {
 			return usageError(err.Error())
 		}

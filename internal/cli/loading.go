@@ -1,45 +1,74 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 
-	"golang.org/x/term"
-
 	"tokentape/internal/clock"
+	"tokentape/internal/observe"
 )
 
-// loading says on stderr how far the work before the first request is, when that
-// takes long. On a terminal one line is rewritten, elsewhere lines come at a pace
-// that no log minds. It is safe for concurrent use.
+// loading says on stderr how far work is that takes longer than a second, on a line
+// that is taken away at the end; when stderr is no terminal it says nothing. It is the
+// one way to do so, for all work but the load itself. It is safe for concurrent use,
+// and a nil *loading says nothing.
 type loading struct {
-	w        io.Writer
-	terminal bool
-	now      func() int64 // ns
+	w      io.Writer
+	screen func() (observe.Screen, bool) // nil: no terminal
+	clk    *clock.Clock
+	end    context.CancelFunc // of during
+	ticker sync.WaitGroup
 
-	mu    sync.Mutex
-	next  int64 // when to say something
-	drawn bool
-	what  string
-	begun int64 // of what
+	mu      sync.Mutex
+	painter observe.Painter
+	next    int64 // when to draw something, by clk
+	told    int64 // when the work told of itself last
+	what    string
+	begun   int64 // of what
 }
 
 // When loading speaks, in ns.
 const (
-	loadingAfter    = int64(2e9)
-	loadingTerminal = int64(2e8)
-	loadingLines    = int64(5e9)
+	loadingAfter = int64(1e9)
+	loadingEvery = int64(2e8)
+	loadingQuiet = int64(5e8) // without a word of the work only the time is shown
 )
 
+// loading begins work; done ends it.
 func (a *app) loading() *loading {
-	l := &loading{w: a.stderr, now: clock.New().Now}
-	if f, ok := a.stderr.(*os.File); ok {
-		l.terminal = term.IsTerminal(int(f.Fd()))
-	}
-	l.next = l.now() + loadingAfter
+	return newLoading(a.stderr, a.screen(), clock.New())
+}
+
+func newLoading(w io.Writer, screen func() (observe.Screen, bool), clk *clock.Clock) *loading {
+	return &loading{w: w, screen: screen, clk: clk, next: clk.Now() + loadingAfter, told: -loadingQuiet}
+}
+
+// during is loading for work that need not tell how far it is: then the line says how
+// long it has been going on.
+func (a *app) during(what string) *loading {
+	l := a.loading()
+	l.during(what)
 	return l
+}
+
+func (l *loading) during(what string) {
+	if l.screen == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	l.end = cancel
+	begun := l.clk.Now()
+	l.ticker.Go(func() {
+		l.clk.Tick(ctx, loadingEvery, func(now int64) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if now-l.told >= loadingQuiet {
+				l.draw(now, fmt.Sprintf("%s: %d s", what, (now-begun)/1e9))
+			}
+		})
+	})
 }
 
 // bytes is told of work on a file, such as "reading data.jsonl".
@@ -50,6 +79,11 @@ func (l *loading) bytes(what string, done, total int64) {
 // file is told of the passes over a dataset's file.
 func (l *loading) file() func(what string, done, total int64) {
 	return func(what string, done, total int64) { l.bytes(what+" the dataset", done, total) }
+}
+
+// tape is told of the reading of a tape.
+func (l *loading) tape() func(done, total int64) {
+	return func(done, total int64) { l.bytes("reading the tape", done, total) }
 }
 
 // rows is told of work on rows, such as "counting tokens".
@@ -63,9 +97,12 @@ func (l *loading) of(what string) func(done, total int) {
 }
 
 func (l *loading) show(what string, done, total int64, amount func() string) {
+	if l == nil || l.screen == nil {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.now()
+	now := l.clk.Now()
 	if what != l.what {
 		l.what, l.begun = what, now
 	}
@@ -73,31 +110,49 @@ func (l *loading) show(what string, done, total int64, amount func() string) {
 		l.clear()
 		return
 	}
+	l.told = now
 	if now < l.next || done <= 0 {
 		return
 	}
 	left := float64(now-l.begun) / float64(done) * float64(total-done) / 1e9
-	text := fmt.Sprintf("%s: %s, about %.0f s left", what, amount(), left)
-	if l.terminal {
-		fmt.Fprint(l.w, "\r"+text+"\x1b[K")
-		l.drawn, l.next = true, now+loadingTerminal
+	l.draw(now, fmt.Sprintf("%s: %s, about %.0f s left", what, amount(), left))
+}
+
+// draw puts a text on the line, when it is time; l.mu is held.
+func (l *loading) draw(now int64, text string) {
+	if now < l.next {
+		return
+	}
+	l.next = now + loadingEvery
+	if s, ok := l.screen(); ok {
+		io.WriteString(l.w, l.painter.Paint([]string{observe.Clip(text, s.Width)}, s.Width))
 	} else {
-		fmt.Fprintln(l.w, text)
-		l.next = now + loadingLines
+		l.painter.Forget()
 	}
 }
 
 // clear takes the line away; l.mu is held.
 func (l *loading) clear() {
-	if l.drawn {
-		fmt.Fprint(l.w, "\r\x1b[K")
-		l.drawn = false
+	width := 0
+	if s, ok := l.screen(); ok {
+		width = s.Width
+	} else {
+		l.painter.Forget()
 	}
+	io.WriteString(l.w, l.painter.Say("", width))
 }
 
 // done takes the line away, before anything else is said.
 func (l *loading) done() {
+	if l == nil || l.screen == nil {
+		return
+	}
+	if l.end != nil {
+		l.end()
+		l.ticker.Wait()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.clear()
+	l.next = l.clk.Now() + loadingAfter
 }

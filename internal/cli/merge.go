@@ -49,14 +49,19 @@ refused, and every difference is listed. The order of the arguments changes noth
 		}
 		var h *tape.Header
 		var refused error
+		show := a.during("merging the tapes")
+		defer show.done()
 		err := writeNew(out, func(f *os.File) (err error) {
 			w := tape.NewWriter(f, true)
-			o := tape.MergeOptions{Tool: provenance.Tool(versionNumber), Force: force}
+			o := tape.MergeOptions{Tool: provenance.Tool(versionNumber), Force: force, Watch: func(path string, done, total int64) {
+				show.bytes("reading "+printable(path), done, total)
+			}}
 			if h, refused = tape.Merge(w, paths, o); refused != nil {
 				return refused
 			}
 			return w.Close()
 		})
+		show.done()
 		if refused != nil {
 			return mergeError(refused)
 		}

@@ -77,7 +77,9 @@ func (a *app) pack(path, out string, prompts bool) error {
 	if err := p.datasets(h, prompts); err != nil {
 		return err
 	}
-	if err := p.reports(); err != nil {
+	show := a.during("packing the run")
+	defer show.done()
+	if err := p.reports(show); err != nil {
 		return err
 	}
 	if out == "" {
@@ -86,6 +88,7 @@ func (a *app) pack(path, out string, prompts bool) error {
 	if err := writeNew(out, func(f *os.File) error { return bundle.Write(f, p.manifest, p.members) }); err != nil {
 		return usageError(err.Error(), "another place: -o FILE")
 	}
+	show.done()
 	return a.packed(out)
 }
 
@@ -206,11 +209,11 @@ func sameData(ref tape.DataRef) error {
 
 // reports makes those that a run always has and this folder has not: a killed run's,
 // or a tape's alone.
-func (p *packing) reports() error {
+func (p *packing) reports(show *loading) error {
 	if p.has(bundle.ResultsName) {
 		return nil
 	}
-	res, err := analyse(p.path, analysis.Options{}, "")
+	res, err := analyse(p.path, analysis.Options{Watch: show.tape()}, "")
 	if err != nil {
 		return tapeError(err)
 	}

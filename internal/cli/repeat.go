@@ -216,7 +216,9 @@ func (a *app) repeatCompare(dir string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	show := a.during("comparing the runs")
 	c, err := compare.Compare(sides, compare.Options{})
+	show.done()
 	if err != nil { // nothing was measured on a side: its exit code says so
 		fmt.Fprintf(a.stderr, "not compared: %v\n", err)
 		return nil

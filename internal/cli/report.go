@@ -114,7 +114,10 @@ What is known only later (prices, devices, limits) is given by --set and --expec
 		if err := after(path, sets, power, &o); err != nil {
 			return err
 		}
+		show := a.during("analysing the tape")
+		o.Watch = show.tape()
 		res, err := analyse(path, o, power)
+		show.done()
 		if err != nil {
 			return tapeError(err)
 		}

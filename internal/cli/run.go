@@ -183,12 +183,15 @@ func (a *app) runLogged(ctx context.Context, j *job, o runOptions) (string, erro
 
 	a.keepPower(j.spec.Energy.PowerFile, dir)
 	began := clk.Now()
-	res, err := analyse(dir.file(name), analysis.Options{Charts: true}, "")
+	show := a.during("analysing the tape, writing the reports")
+	defer show.done()
+	res, err := analyse(dir.file(name), analysis.Options{Charts: true, Watch: show.tape()}, "")
 	o.log.analysed(time.Duration(clk.Now()-began), err)
 	if err != nil {
 		return dir.path, &exitError{code: exitInternal, msg: fmt.Sprintf("%s cannot be read back: %v", dir.file(name), errors.Join(err, runErr)), hints: []string{here(readAgain, dir.path)}}
 	}
 	writeErr := writeReports(dir, res)
+	show.done()
 	o.log.wrote(dir, writeErr)
 	if !o.quiet {
 		writeErr = errors.Join(writeErr, a.show(res, o.json))

@@ -61,7 +61,9 @@ the replies named. What was not observed says so. RUN is as for tokentape report
 		default:
 			return usageError(fmt.Sprintf("--format %s: unknown", format), "console, markdown or json")
 		}
-		res, err := analyse(path, analysis.Options{NoCI: true}, "")
+		show := a.during("reading the tape")
+		res, err := analyse(path, analysis.Options{NoCI: true, Watch: show.tape()}, "")
+		show.done()
 		if err != nil {
 			return tapeError(err)
 		}

@@ -56,7 +56,9 @@ folder of runs: the newest in it. Without RUN it is runs.`,
 		if err != nil {
 			return err
 		}
+		show := a.during("looking at the tape")
 		t, err := at.triage()
+		show.done()
 		if err != nil {
 			return err
 		}
