@@ -78,7 +78,7 @@ function makeLengths() {
   ];
   const cloud = (name) => {
     const x = column(name), y = column("ttft_ms"), keep = x && y ? measuredOK().filter((i) => x[i] === x[i] && y[i] === y[i]) : [];
-    return { x: Float64Array.from(keep, (i) => x[i]), y: Float64Array.from(keep, (i) => y[i]) };
+    return { x: gather(x, keep), y: gather(y, keep) };
   };
   const one = (id, name, list, color) => {
     const xy = cloud(name);

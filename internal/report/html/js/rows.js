@@ -9,7 +9,7 @@ const fieldTitle = { seq: "#", itl_ms: "itl_max", ttft_ms: "TTFT ms", tpot_ms: "
 const csvFields = ["seq", "phase", "outcome", "status", "cause", "released", "slot_wait", "pacer_lag", "connect", "ttft_ms", "ttft_from_due_ms", "tpot_ms", "itl_ms", "e2e_ms", "e2e_from_due_ms", "stream_end_ms", "input", "cached", "cached_source", "output", "asked", "finish", "attempts", "session", "turn", "data_row", "flags", "message"];
 const csvNames = { released: "released_s", slot_wait: "slot_wait_ms", pacer_lag: "pacer_lag_ms", connect: "connect_ms", itl_ms: "itl_max_ms", input: "input_tokens", cached: "cached_tokens", output: "output_tokens", asked: "asked_tokens", data_row: "dataset_row" };
 
-const rowColumns = (order) => csvFields.filter(column).map((f) => ({ name: csvNames[f] || f, values: order.map((i) => value(f, i)) }));
+const rowColumns = (order) => csvFields.filter((f) => state.doc.col[f]).map((f) => ({ name: csvNames[f] || f, values: order.map((i) => value(f, i)) }));
 
 function ordered() {
   if (rowList.order) return rowList.order;
@@ -42,7 +42,7 @@ function makeRows() {
     el("button", { type: "button", on: { click: () => save(fileName("requests.csv"), "text/csv", csv(rowColumns(Array.from(ordered())))) } }, word("csv")));
   const left = state.doc.left_out.messages;
   if (left) tools.append(el("span", { className: "hint" }, say("messages.left", num(left))));
-  showRows();
+  new IntersectionObserver((list, o) => { if (list.at(-1).isIntersecting) { o.disconnect(); showRows(); } }, { rootMargin: "400px" }).observe(find("#row-table"));
 }
 
 function turn(d) {
@@ -52,7 +52,7 @@ function turn(d) {
 }
 
 function showRows() {
-  const order = ordered(), from = rowList.page * rowList.size, fields = rowFields.filter(column);
+  const order = ordered(), from = rowList.page * rowList.size, fields = rowFields.filter((f) => state.doc.col[f]);
   const head = el("tr", {}, fields.map((f) => el("th", { scope: "col", className: numeric(f) ? "r" : "", "aria-sort": rowList.sort === f ? (rowList.down ? "descending" : "ascending") : "none" },
     el("button", { type: "button", className: "sort", on: { click: () => { rowList.down = rowList.sort === f ? !rowList.down : false; rowList.sort = f; rowList.order = null; rowList.page = 0; showRows(); } } }, titleOf(f), rowList.sort === f ? (rowList.down ? " ↓" : " ↑") : ""))));
   const body = el("tbody", {}, Array.from(order.subarray(from, from + rowList.size), (i) => {

@@ -200,8 +200,8 @@ function cloudOf(metric) {
   const vs = column(metric), at = column("released");
   if (!vs || !at) return {};
   const keep = measuredOK().filter((i) => vs[i] === vs[i] && at[i] === at[i]);
-  keep.sort((a, b) => at[a] - at[b]);
-  const all = { t: Float64Array.from(keep, (i) => at[i]), v: Float64Array.from(keep, (i) => vs[i]) };
+  if (keep.some((i, k) => k && at[keep[k - 1]] > at[i])) keep.sort((a, b) => at[a] - at[b]);
+  const all = { t: gather(at, keep), v: gather(vs, keep) };
   let thin = all;
   if (keep.length > mostDots) {
     const take = [], per = Math.ceil(keep.length / thinSlots);
@@ -212,7 +212,7 @@ function cloudOf(metric) {
       take.push(top);
       for (let k = 0; k < 4; k++) take.push(Math.min(to - 1, from + Math.floor((k + 0.5) * (to - from) / 4)));
     }
-    thin = { t: Float64Array.from(take, (k) => all.t[k]), v: Float64Array.from(take, (k) => all.v[k]) };
+    thin = { t: gather(all.t, take), v: gather(all.v, take) };
   }
   const first = (t) => { let a = 0, b = all.t.length; while (a < b) { const m = (a + b) >> 1; if (all.t[m] < t) a = m + 1; else b = m; } return a; };
   return {

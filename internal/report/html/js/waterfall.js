@@ -17,8 +17,8 @@ function prepareFall() {
   let sorted = true;
   for (let i = 1; i < order.length && sorted; i++) sorted = rel[order[i - 1]] <= rel[order[i]];
   if (!sorted) order.sort((a, b) => rel[a] - rel[b] || a - b);
-  const m = order.length, get = (name) => { const c = column(name); return Float64Array.from(order, (i) => (c && c[i] === c[i] ? c[i] / 1e3 : NaN)); };
-  const f = Object.assign(fall, { order, rel: Float64Array.from(order, (i) => rel[i]), wait: get("slot_wait"), conn: get("connect"), ttft: get("ttft_ms"), e2e: get("e2e_ms"), end: get("stream_end_ms") });
+  const m = order.length, get = (name) => gather(column(name), order, 1e3);
+  const f = Object.assign(fall, { order, rel: gather(rel, order), wait: get("slot_wait"), conn: get("connect"), ttft: get("ttft_ms"), e2e: get("e2e_ms"), end: get("stream_end_ms") });
   f.place = new Int32Array(n).fill(-1);
   order.forEach((row, at) => (f.place[row] = at));
   f.bad = new Uint8Array(m);
