@@ -47,7 +47,7 @@ function addChart(host, o) {
       }
       list.forEach((l, i) => {
         const [mark, text, val] = legend.children[i].children;
-        mark.style.background = l.dash ? `repeating-linear-gradient(90deg, ${inks()[l.color]} 0 4px, transparent 4px 7px)` : inks()[l.color];
+        mark.style.background = l.dash ? dashed(l.dash === true ? [4, 3] : l.dash, inks()[l.color]) : inks()[l.color];
         if (text.textContent !== l.text) text.textContent = l.text;
         const v = l.value ? l.value() : "";
         if (val.textContent !== v) val.textContent = v;
@@ -61,6 +61,12 @@ function addChart(host, o) {
   charts.push(chart);
   chart.relabel();
   return chart;
+}
+
+// dashed is the pattern of a line for its legend.
+function dashed(pattern, ink) {
+  let at = 0;
+  return `repeating-linear-gradient(90deg, ${pattern.map((w, i) => `${i % 2 ? "transparent" : ink} ${at}px ${(at += w)}px`).join(", ")})`;
 }
 
 const redrawAll = () => charts.forEach((c) => c.later());
