@@ -100,18 +100,32 @@ func (r *row) lines(width int) []string {
 		label, indent = r.label+" ", " "
 	}
 	var lines []string
-	line, empty := label, true
+	line, empty := label, true // empty: nothing but label or indent
+	next := func() { lines, line, empty = append(lines, line), indent, true }
 	for _, p := range r.parts {
 		text := p
 		if !empty {
 			text = " · " + p
 		}
-		if !empty && columns.StringWidth(line)+columns.StringWidth(text) > width {
-			lines = append(lines, line)
-			line, text = indent, p
+		if columns.StringWidth(line)+columns.StringWidth(text) <= width {
+			line, empty = line+text, false
+			continue
 		}
-		line += text
-		empty = false
+		if !empty || columns.StringWidth(indent+p) <= width {
+			next()
+		}
+		for columns.StringWidth(line+p) > width {
+			head := columns.Truncate(p, max(width-columns.StringWidth(line), 1), "")
+			if head == "" { // a wide character in the last column
+				break
+			}
+			if at := strings.LastIndexByte(head, ' '); at > 0 && head != p {
+				head = head[:at]
+			}
+			line, p = line+head, strings.TrimPrefix(p[len(head):], " ")
+			next()
+		}
+		line, empty = line+p, false
 	}
 	if r.last != "" {
 		if !empty {
@@ -225,7 +239,7 @@ func headRow(m *Moment, width int) row {
 func progress(m *Moment) (float64, bool) {
 	switch {
 	case m.Planned > 0:
-		return float64(m.ended()) / float64(m.Planned), true
+		return min(1, max(0, float64(m.ended())/float64(m.Planned))), true
 	case m.Setup.Duration > 0 && m.Begun.OK:
 		return min(1, max(0, float64(m.T-m.Begun.V)/float64(m.Setup.Duration))), true
 	}
@@ -244,7 +258,7 @@ func rateRow(m *Moment) row {
 		r.add("ended %.1f/s", m.Ended.V)
 	}
 	if m.Tokens.OK {
-		r.add("%.0f output tokens/s", m.Tokens.V)
+		r.add("%.0f output tok/s", m.Tokens.V)
 	}
 	if len(r.parts) == 0 {
 		r.add("not yet")
@@ -302,7 +316,7 @@ func clientRow(m *Moment) row {
 	r.add("recorder queue %d", m.Queue)
 	cpu := fmt.Sprintf("CPU %.2f", c.CPU)
 	if n := m.Setup.Cores; n > 0 {
-		cpu += fmt.Sprintf(" of %d cores", n)
+		cpu += fmt.Sprintf(" of %d", n)
 	}
 	r.add("%s", cpu)
 	if c.HostBusy.OK {

@@ -58,12 +58,23 @@ func (h *sliding) add(t, v int64) {
 	h.sum += v
 }
 
+// floorPart is the number of the part that t is in; the run's epoch begins part 0.
+func floorPart(t int64) int64 {
+	if t < 0 {
+		return (t+1)/part - 1
+	}
+	return t / part
+}
+
 func (h *sliding) slot() int { return int((h.now%parts + parts) % parts) }
 
 // advance forgets what is older than Span at t. What comes a little late counts as of
 // now.
 func (h *sliding) advance(t int64) {
-	to := t / part
+	to := floorPart(t)
+	if h.all == 0 {
+		h.now = to
+	}
 	if to-h.now > parts {
 		h.now = to - parts
 	}

@@ -71,21 +71,28 @@ func (p *Painter) Forget() { p.lines = nil }
 func (p *Painter) rows(width int) int {
 	n := 0
 	for _, l := range p.lines {
-		n += max(1, (shown(l)+width-1)/max(width, 1))
+		n++
+		col := 0
+		for _, r := range uncolored(l) {
+			w := columns.RuneWidth(r)
+			if col += w; col > width { // a wide character is never cut in two
+				n, col = n+1, w
+			}
+		}
 	}
 	return n
 }
 
-// shown is the width of a line without its colours.
-func shown(line string) int {
+// uncolored is a line without its colours.
+func uncolored(line string) string {
 	for {
 		from := strings.Index(line, "\x1b[")
 		if from < 0 {
-			return columns.StringWidth(line)
+			return line
 		}
 		to := strings.IndexByte(line[from:], 'm')
 		if to < 0 {
-			return columns.StringWidth(line)
+			return line
 		}
 		line = line[:from] + line[from+to+1:]
 	}

@@ -37,8 +37,8 @@ type Watch struct {
 	output, events int64 // of the requests whose output was counted
 	failures       map[string]*Failure
 	client         *tape.ClientSample
-	past           []point // of the last Span, oldest first
-	first          *point // at which the first requests had ended
+	past           []point         // of the last Span, oldest first
+	first          *point          // at which the first requests had ended
 	drained        tape.Opt[int64] // since when requests are drained
 }
 
