@@ -1,6 +1,7 @@
 // Charts on the page: a figure with title, legend, tools, canvas and the table behind.
 
 const charts = [];
+const pictureWidth = 960; // of the files that a chart is saved as
 
 // addChart puts a figure into host. o: id, title (word or text), height, draw(c, w, h,
 // ink, cursor), legend [{color, text, dash, value()}], columns(most) for the table and,
@@ -12,6 +13,7 @@ function addChart(host, o) {
   const button = (key, f) => el("button", { type: "button", on: { click: f } }, word(key));
   const title = () => o.plain || say(o.title);
   const toggle = button("table", () => { body.hidden = !body.hidden; toggle.setAttribute("aria-expanded", !body.hidden); if (!body.hidden) fillTable(body, o); });
+  const picture = () => ({ title: title(), legend: o.legend ? o.legend() : [], draw: o.draw });
   body.hidden = true;
   toggle.setAttribute("aria-expanded", "false");
   const caption = el("figcaption", {},
@@ -20,8 +22,21 @@ function addChart(host, o) {
       ...(o.tools || []),
       toggle,
       button("csv", () => save(fileName(o.id + ".csv"), "text/csv", csv(o.columns()))),
-      button("svg", () => { const pen = new Pen(960, o.height); o.draw(pen, 960, o.height, palettes.light, null); save(fileName(o.id + ".svg"), "image/svg+xml", pen.svg(title(), palettes.light.paper)); }),
-      button("png", () => { const big = el("canvas", { width: 1920, height: o.height * 2 }), c = big.getContext("2d"); c.scale(2, 2); c.fillStyle = palettes.light.paper; c.fillRect(0, 0, 960, o.height); o.draw(c, 960, o.height, palettes.light, null); big.toBlob((b) => save(fileName(o.id + ".png"), "image/png", b)); })));
+      button("svg", () => {
+        const p = picture(), pen = new Pen(pictureWidth, 0);
+        pen.h = o.height + pictureHead(pen, pictureWidth, p).h;
+        drawPicture(pen, pen.w, pen.h, p, palettes.light);
+        save(fileName(o.id + ".svg"), "image/svg+xml", pen.svg(p.title, o.label ? o.label() : p.title, palettes.light.paper));
+      }),
+      button("png", () => {
+        const p = picture(), big = el("canvas"), c = big.getContext("2d"), h = o.height + pictureHead(c, pictureWidth, p).h;
+        Object.assign(big, { width: pictureWidth * 2, height: h * 2 });
+        c.scale(2, 2);
+        c.fillStyle = palettes.light.paper;
+        c.fillRect(0, 0, pictureWidth, h);
+        drawPicture(c, pictureWidth, h, p, palettes.light);
+        big.toBlob((b) => save(fileName(o.id + ".png"), "image/png", b));
+      })));
   const figure = el("figure", { id: "chart-" + o.id, className: o.className || "" }, caption, canvas, body);
   canvas.style.height = o.height + "px";
   host.append(figure);

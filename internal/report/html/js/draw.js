@@ -92,7 +92,15 @@ class Pen {
     Object.assign(this, { w, h, out: [], d: "", stack: [], fillStyle: "#000", strokeStyle: "#000", lineWidth: 1, globalAlpha: 1, font: chartFont, textAlign: "left", textBaseline: "alphabetic", dash: "", clips: 0, open: 0 });
   }
   static n(x) { return String(+x.toFixed(2)); }
-  static esc(s) { return String(s).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]); }
+  // esc makes a text fit for XML, which has no place for some characters.
+  static esc(s) {
+    return [...String(s)].map((c) => (/^[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]$/.test(c) ? "\ufffd" : { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" }[c] || c)).join("");
+  }
+  // paint writes a colour; not every reader of SVG knows rgba().
+  static paint(name, color) {
+    const m = /^rgba\((\d+,\d+,\d+),([.\d]+)\)$/.exec(color);
+    return m ? `${name}="rgb(${m[1]})" ${name}-opacity="${m[2]}"` : `${name}="${color}"`;
+  }
   save() { this.stack.push([this.fillStyle, this.strokeStyle, this.lineWidth, this.globalAlpha, this.font, this.textAlign, this.textBaseline, this.dash, this.open]); }
   restore() {
     const s = this.stack.pop();
@@ -109,20 +117,66 @@ class Pen {
     this.out.push(`<clipPath id="c${this.clips}"><path d="${this.d}"/></clipPath><g clip-path="url(#c${this.clips})">`);
     this.open++;
   }
+  translate(x, y) {
+    this.out.push(`<g transform="translate(${Pen.n(x)} ${Pen.n(y)})">`);
+    this.open++;
+  }
   setLineDash(a) { this.dash = a.join(" "); }
   alpha() { return this.globalAlpha < 1 ? ` opacity="${Pen.n(this.globalAlpha)}"` : ""; }
-  stroke() { this.out.push(`<path d="${this.d}" fill="none" stroke="${this.strokeStyle}" stroke-width="${Pen.n(this.lineWidth)}"${this.dash ? ` stroke-dasharray="${this.dash}"` : ""}${this.alpha()}/>`); }
-  fill() { this.out.push(`<path d="${this.d}" fill="${this.fillStyle}"${this.alpha()}/>`); }
-  fillRect(x, y, w, h) { this.out.push(`<rect x="${Pen.n(x)}" y="${Pen.n(y)}" width="${Pen.n(w)}" height="${Pen.n(h)}" fill="${this.fillStyle}"${this.alpha()}/>`); }
+  stroke() { this.out.push(`<path d="${this.d}" fill="none" ${Pen.paint("stroke", this.strokeStyle)} stroke-width="${Pen.n(this.lineWidth)}"${this.dash ? ` stroke-dasharray="${this.dash}"` : ""}${this.alpha()}/>`); }
+  fill() { this.out.push(`<path d="${this.d}" ${Pen.paint("fill", this.fillStyle)}${this.alpha()}/>`); }
+  fillRect(x, y, w, h) { this.out.push(`<rect x="${Pen.n(x)}" y="${Pen.n(y)}" width="${Pen.n(w)}" height="${Pen.n(h)}" ${Pen.paint("fill", this.fillStyle)}${this.alpha()}/>`); }
   fillText(s, x, y) {
     const anchor = { left: "start", right: "end", center: "middle" }[this.textAlign];
     const dy = { middle: "0.35em", top: "0.8em", alphabetic: "0" }[this.textBaseline];
-    this.out.push(`<text x="${Pen.n(x)}" y="${Pen.n(y)}" dy="${dy}" text-anchor="${anchor}" fill="${this.fillStyle}"${this.alpha()}>${Pen.esc(s)}</text>`);
+    this.out.push(`<text x="${Pen.n(x)}" y="${Pen.n(y)}" dy="${dy}" text-anchor="${anchor}" ${Pen.paint("fill", this.fillStyle)}${this.font.startsWith("bold") ? ' font-weight="bold"' : ""}${this.alpha()}>${Pen.esc(s)}</text>`);
   }
-  measureText(s) { return { width: String(s).length * 6.2 }; }
-  svg(title, paper) {
-    return `<svg xmlns="http://www.w3.org/2000/svg" width="${this.w}" height="${this.h}" viewBox="0 0 ${this.w} ${this.h}" font-family="system-ui, sans-serif" font-size="11" role="img"><title>${Pen.esc(title)}</title><rect width="100%" height="100%" fill="${paper}"/>${this.out.join("")}</svg>\n`;
+  measureText(s) {
+    let width = 0;
+    for (const c of String(s)) width += c.codePointAt(0) < 0x2e80 ? 6.2 : 11;
+    return { width };
   }
+  // svg is the file; about says what it shows to those who cannot see it.
+  svg(title, about, paper) {
+    return `<svg xmlns="http://www.w3.org/2000/svg" width="${this.w}" height="${this.h}" viewBox="0 0 ${this.w} ${this.h}" font-family="system-ui, sans-serif" font-size="11" role="img"><title>${Pen.esc(title)}</title><desc>${Pen.esc(about)}</desc><rect width="100%" height="100%" fill="${paper}"/>${this.out.join("")}</svg>\n`;
+  }
+}
+
+// A picture is a chart that stands alone: with its title and its legend above it.
+// o: title, legend [{color, text, dash}], draw(c, w, h, ink, cursor).
+
+// pictureHead places title and legend over a picture w wide.
+function pictureHead(c, w, o) {
+  const short = (s) => { const cs = [...s]; return cs.length > 90 ? cs.slice(0, 89).join("") + "…" : s; };
+  const keys = [];
+  let x = 12, y = 36;
+  c.font = chartFont;
+  for (const l of o.legend) {
+    const text = short(l.text), wide = 17 + c.measureText(text).width;
+    if (x > 12 && x + wide > w - 12) { x = 12; y += 16; }
+    keys.push({ ...l, text, x, y });
+    x += wide + 16;
+  }
+  return { title: short(o.title), keys, h: keys.length ? y + 10 : 26 };
+}
+
+function drawPicture(c, w, h, o, ink) {
+  const head = pictureHead(c, w, o);
+  c.textAlign = "left"; c.textBaseline = "alphabetic";
+  c.font = "bold " + chartFont;
+  c.fillStyle = ink.text;
+  c.fillText(head.title, 12, 18);
+  c.font = chartFont;
+  for (const k of head.keys) {
+    c.fillStyle = ink[k.color];
+    for (const [at, wide] of k.dash ? [[0, 5], [7, 5]] : [[0, 12]]) c.fillRect(k.x + at, k.y - 6, wide, 4);
+    c.fillStyle = ink.faint;
+    c.fillText(k.text, k.x + 17, k.y);
+  }
+  c.save();
+  c.translate(0, head.h);
+  o.draw(c, w, h - head.h, ink, null);
+  c.restore();
 }
 
 // frame draws axes and grid and gives the scales of the inner box.
@@ -135,7 +189,7 @@ function frame(c, w, h, o, ink) {
   c.lineWidth = 1;
   c.textBaseline = "middle";
   c.textAlign = "right";
-  for (const v of o.noY ? [] : o.yLog && y.hi > 8 * y.lo ? logTicks(y.lo, y.hi, box.h / 30) : ticks(y.lo, y.hi, Math.max(2, box.h / 36))) {
+  for (const v of o.noY ? [] : o.yLog && y.hi > 8 * y.lo ? logTicks(y.lo, y.hi, box.h / 30) : ticks(y.lo, y.hi, Math.max(3, box.h / 32))) {
     const at = Math.round(y(v)) + 0.5;
     c.strokeStyle = ink.grid;
     c.beginPath(); c.moveTo(box.x, at); c.lineTo(box.x + box.w, at); c.stroke();
@@ -418,8 +472,9 @@ function drawRuler(c, w, h, o, ink) {
     }
     c.fillStyle = win.chosen ? ink.text : ink.faint;
     c.textAlign = "right"; c.textBaseline = "middle";
+    const cs = [...win.kind];
     let name = win.kind;
-    while (name.length > 4 && c.measureText(name).width > 52) name = name.slice(0, -2) + "…";
+    while (cs.length > 4 && c.measureText(name).width > 52) { cs.pop(); name = cs.join("") + "…"; }
     c.fillText(name, box.x - 6, y + each / 2 - 2);
   });
 }
