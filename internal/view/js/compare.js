@@ -52,14 +52,23 @@ function metricTable(p, list) {
 
 const bullets = (title, list) => (list?.length ? [el("h3", {}, title), el("ul", { className: "notes", lang: "en" }, list.map((t) => el("li", {}, el("bdi", {}, t))))] : []);
 
-function showComparison() {
-  const host = find("#comparison"), c = comparing.result;
-  if (comparing.error) { host.replaceChildren(el("p", { className: "absent", role: "status" }, say("view.undecided", comparing.error))); return; }
+// firstWord shows what was decided, before anything is drawn.
+function firstWord() {
+  const host = find("#verdict"), c = comparing.result;
+  if (comparing.error) host.replaceChildren(el("p", { className: "absent", role: "status" }, say("view.undecided", comparing.error)));
   if (!c) return;
+  host.replaceChildren(el("div", { className: "verdict " + (c.verdict === "worse" || !c.fit ? "unfit" : c.verdict === "undecided" ? "maybe" : "fit") },
+    el("h1", { className: "word" }, verdictWord(c.verdict)), el("p", { className: "line", lang: "en" }, el("bdi", {}, c.line)),
+    el("p", { className: "why" }, say("window"), " ", el("bdi", {}, c.window), el("span", { lang: "en" }, ": " + c.window_why), " · ", el("a", { href: "#decided" }, say("view.how")))));
+}
+
+function showComparison() {
+  firstWord();
+  const host = find("#comparison"), c = comparing.result;
+  if (!c) return;
+  find("#decided").hidden = false;
   const open = findAll("details", host).map((d) => d.open);
   host.replaceChildren(
-    el("div", { className: "verdict " + (c.verdict === "worse" || !c.fit ? "unfit" : c.verdict === "undecided" ? "maybe" : "fit") }, el("h3", { className: "word" }, verdictWord(c.verdict)), el("p", { className: "line", lang: "en" }, el("bdi", {}, c.line)),
-      el("p", { className: "why" }, say("window"), " ", el("bdi", {}, c.window), el("span", { lang: "en" }, ": " + c.window_why))),
     ...bullets(say("view.warnings"), c.warnings),
     ...c.pairs.flatMap((p) => {
       const all = [...p.metrics.filter((m) => m.decides), ...p.metrics.filter((m) => !m.decides)];
@@ -93,6 +102,16 @@ async function unpack(r) {
   return readDocument(new Uint8Array(await new Response(stream).arrayBuffer()));
 }
 
+// decide asks for the comparison, which takes its own time.
+async function decide() {
+  try {
+    comparing.result = await (await done("/api/compare", comparing.ids.map((id) => ["run", id]), (p) => { find("#verdict").replaceChildren(el("p", { className: "absent", role: "status" }, progressText(p))); })).json();
+  } catch (e) {
+    comparing.error = e.message;
+  }
+  showComparison();
+}
+
 async function comparePage() {
   comparing.ids = new URLSearchParams(location.search).getAll("run").filter((id, i, all) => all.indexOf(id) === i).slice(0, runColors.length);
   const out = find("#state");
@@ -103,7 +122,7 @@ async function comparePage() {
   for (const e of list.runs) comparing.listed.set(e.id, e);
   sides();
   document.title = comparing.ids.map((id) => comparing.listed.get(id)?.name || id).join(" | ") + " – tokentape";
-  const failed = [];
+  const failed = [], decided = decide();
   for (const [i, id] of comparing.ids.entries()) {
     const name = comparing.listed.get(id)?.name || id;
     try {
@@ -122,11 +141,6 @@ async function comparePage() {
     overlayTime();
     overlayDists();
   }
-  try {
-    comparing.result = await (await done("/api/compare", comparing.ids.map((id) => ["run", id]), (p) => { find("#comparison").replaceChildren(el("p", { className: "absent", role: "status" }, progressText(p))); })).json();
-  } catch (e) {
-    comparing.error = e.message;
-  }
-  showComparison();
+  await decided;
   document.documentElement.dataset.ready = "";
 }

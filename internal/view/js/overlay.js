@@ -3,6 +3,7 @@
 
 const runColors = ["blue", "orange", "green", "purple", "red", "sky", "yellow", "grey"];
 const runDashes = [null, [7, 4], [2, 3], [10, 3, 2, 3], [14, 5], [5, 2, 1, 2, 1, 2], [3, 6], [1, 4]];
+for (const [m, text] of [["ttft_ms", "TTFT"], ["tpot_ms", "TPOT"], ["itl_ms", "ITL"], ["e2e_ms", "E2E"]]) for (const q of ["p50", "p99"]) allWords[`${m}.${q}`] = [`${text} ${q}, ms`, `${text} ${q}（毫秒）`];
 const letter = (i) => String.fromCharCode(65 + i);
 
 // runs are those that are overlaid, in order: {id, i, doc}; name is that of the run.
