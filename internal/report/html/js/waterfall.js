@@ -1,6 +1,6 @@
 // The waterfall: a line for each request in order of release, from due to the end of
-// its stream. Of many requests to a pixel the one that most deserves it is drawn: what
-// failed, then what was abandoned, then what took longest.
+// its stream. Of many requests to a pixel the longest that ended well is drawn; how many
+// of them failed or were abandoned stands at the edge.
 
 const fall = { order: null, place: null, levels: [], zoom: 1, center: 0.5, selected: -1, hover: -1, rows: [0, 0] };
 
@@ -31,7 +31,9 @@ function prepareFall() {
     latest = Math.max(latest, f.rel[i] + (last(i) || 0));
     f.until[i] = latest;
   }
-  const worth = (i) => f.bad[i] * 1e9 + (last(i) || 0);
+  f.before = [new Uint32Array(m + 1), new Uint32Array(m + 1)]; // abandoned, failed among the first i
+  for (let i = 0; i < m; i++) for (const k of [0, 1]) f.before[k][i + 1] = f.before[k][i] + (f.bad[i] === k + 1 ? 1 : 0);
+  const worth = (i) => (f.bad[i] ? -1 / (1 + (last(i) || 0)) : last(i) || 0);
   f.levels = [];
   for (let size = m, below = null; size > 1;) {
     const next = new Uint32Array(Math.ceil(size / 2));
@@ -96,6 +98,17 @@ function drawFall(c, w, h, o, ink) {
       c.globalAlpha = 1;
     }
   });
+  for (let k = 0; k < f.box.h; k++) {
+    const from = Math.min(fall.order.length, Math.floor(a + (k * count) / f.box.h)), to = Math.min(fall.order.length, Math.max(from + 1, Math.floor(a + ((k + 1) * count) / f.box.h)));
+    for (const [kind, x, color] of [[1, 3, fallColors.failed], [0, 8, fallColors.abandoned]]) {
+      const bad = fall.before[kind][to] - fall.before[kind][from];
+      if (!bad) continue;
+      c.fillStyle = ink[color];
+      c.globalAlpha = 0.35 + 0.65 * Math.min(1, (bad / (to - from)) * 2);
+      c.fillRect(f.box.x + f.box.w + x, f.box.y + k, 4, 1);
+      c.globalAlpha = 1;
+    }
+  }
   c.fillStyle = ink.faint; c.textAlign = "right"; c.textBaseline = "top"; c.font = chartFont;
   c.fillText(num(Math.floor(a) + 1), f.box.x - 6, f.box.y);
   c.textBaseline = "alphabetic";
