@@ -27,7 +27,8 @@ type table struct {
 	Plain  string // title, text
 	Key    string // title, key
 	Head   []string
-	Text   int // columns from the left that hold text
+	Own    bool // Head is text of others, whatever the dictionary has
+	Text   int  // columns from the left that hold text
 	Rows   [][]string
 }
 
@@ -288,7 +289,7 @@ func morePanels(r *analysis.Results) []panel {
 			p.Says = append(p.Says, a.Error)
 		}
 		for _, s := range a.Sections {
-			p.Grids = append(p.Grids, table{Plain: s.Title, Head: s.Columns, Text: 1, Rows: s.Rows})
+			p.Grids = append(p.Grids, table{Plain: s.Title, Head: s.Columns, Own: true, Text: 1, Rows: s.Rows})
 		}
 		ps = append(ps, p)
 	}
