@@ -60,8 +60,8 @@ func (f *liveFlags) address(args []string) (addr string, rest []string) {
 // liveView is how the runs of a command are shown. The zero liveView is auto.
 type liveView struct {
 	style  observe.Style
-	export *observe.Exporter // nil: no metrics page
-	server *http.Server
+	also   []func(observe.Moment) // others who are shown what the terminal is
+	server *http.Server           // of the metrics page; nil: there is none
 }
 
 var liveStyles = map[string]observe.Style{"auto": observe.Auto, "line": observe.OneLine, "full": observe.Full, "off": observe.Off}
@@ -104,8 +104,9 @@ func (f *liveFlags) open(a *app, addr string) (*liveView, error) {
 	if err != nil {
 		return nil, usageError(fmt.Sprintf("--live prometheus: the metrics page cannot be at %s: %v", listen, err), "another port, or any free one: --live prometheus:0")
 	}
-	v.export = &observe.Exporter{}
-	v.server = &http.Server{Handler: v.export, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
+	page := &observe.Exporter{}
+	v.also = append(v.also, page.Show)
+	v.server = &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
 	go v.server.Serve(l)
 	fmt.Fprintf(a.stderr, "metrics of the run: http://%s/metrics\n", l.Addr())
 	return v, nil
@@ -141,7 +142,7 @@ func (v *liveView) close() {
 type liveRun struct {
 	watch  *observe.Watch
 	live   *observe.Live
-	export *observe.Exporter
+	also   []func(observe.Moment)
 	plan   *plan.Plan
 	open   bool // rows are due by the clock
 	due    int64
@@ -160,7 +161,7 @@ func (a *app) watch(v *liveView, j *job) *liveRun {
 		Concurrency: j.plan.Params.Concurrency, Rate: s.Load.Rate, Warmup: j.plan.Warmup(),
 		Duration: j.plan.Params.Duration, Drain: int64(s.Limits.Drain), Cores: runtime.GOMAXPROCS(0),
 	}
-	l := &liveRun{export: v.export, plan: j.plan, end: func() {}}
+	l := &liveRun{also: v.also, plan: j.plan, end: func() {}}
 	l.open = j.plan.Params.Open() && j.plan.Kind == plan.KindRows && !s.Workload.Sessions
 	if l.open {
 		if last, ok := j.plan.At(j.plan.Rows() - 1); ok {
@@ -205,10 +206,10 @@ func (l *liveRun) close() {
 func (l *liveRun) follow(cfg *run.Config) {
 	cfg.Publish = func(s run.Snapshot) {
 		m := l.watch.Look(l.state(s))
-		l.live.Show(m)
-		if l.export != nil {
-			l.export.Show(m)
+		for _, show := range l.also {
+			show(m)
 		}
+		l.live.Show(m)
 	}
 	cfg.Written = func(q *tape.Request) { l.watch.Ended(l.endOf(q)) }
 }
@@ -240,7 +241,7 @@ func (l *liveRun) endOf(q *tape.Request) observe.End {
 func (l *liveRun) state(s run.Snapshot) observe.State {
 	out := observe.State{
 		T: s.T, Begun: s.Begun, Planned: s.Planned, Issued: s.Issued, Before: s.Before, Measured: s.Measured, InFlight: s.InFlight,
-		OK: s.OK, Failed: s.Failed, Cancelled: s.Cancelled, Abandoned: s.Abandoned, Prepared: s.Prepared, Warmed: s.Warmed, Tokens: s.Tokens,
+		OK: s.OK, Failed: s.Failed, Cancelled: s.Cancelled, Abandoned: s.Abandoned, Prepared: s.Prepared, Warmed: s.Warmed, Events: s.Tokens,
 		Queue: s.Queue, Draining: s.Draining, Stopped: s.Stopped, Why: s.Why, Final: s.Final,
 	}
 	if !l.open || !s.Begun.OK {

@@ -128,6 +128,9 @@ func (r *row) lines(width int) []string {
 		line, empty = line+p, false
 	}
 	if r.last != "" {
+		if !empty && columns.StringWidth(line)+len(" · ")+columns.StringWidth(r.last) > width {
+			next() // as much of it as can be is worth a line
+		}
 		if !empty {
 			line += " · "
 		}

@@ -1,10 +1,13 @@
 package observe
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode"
@@ -22,7 +25,7 @@ func middle() Moment {
 	return Moment{
 		State: State{
 			T: 72_300_000_000, Begun: tape.Some[int64](1_000_000_000), Planned: 640, Issued: 231, Before: 2, Measured: 221, Due: tape.Some[int64](236),
-			InFlight: 90, OK: 126, Failed: map[string]int64{"http_status": 4, "reset": 1}, Warmed: 8, Prepared: 10, Tokens: 60_000,
+			InFlight: 90, OK: 126, Failed: map[string]int64{"http_status": 4, "reset": 1}, Warmed: 8, Prepared: 10, Events: 60_000,
 		},
 		Setup: Setup{Concurrency: 90, Rate: 6, Warmup: 8, LastDue: 100e9, Drain: 30e9, Cores: 8},
 		Span:  Span, Offered: tape.Some(6.0), Sent: tape.Some(5.4), Ended: tape.Some(4.25), Tokens: tape.Some(2210.4), Left: tape.Some(int64(95e9)),
@@ -77,6 +80,53 @@ func TestFrames(t *testing.T) {
 		if d := cmp.Diff(string(want), b.String()); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
+	}
+}
+
+// shownMoments is a marked block of a document that shows recorded moments.
+var shownMoments = regexp.MustCompile("(?s)<!-- live ([^ ]+) -->\n```text\n(.*?)```\n")
+
+// The frames in the document are what the present view makes of the recorded moments.
+// go test ./internal/observe -update draws them anew, go test ./internal/cli -run
+// RecordLive -record-live records others.
+func TestDocument(t *testing.T) {
+	doc := filepath.Join("..", "..", "docs", "howto", "live.md")
+	b, err := os.ReadFile(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	want := shownMoments.ReplaceAllStringFunc(string(b), func(block string) string {
+		name := shownMoments.FindStringSubmatch(block)[1]
+		f, err := os.Open(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		var frames []string
+		for d := json.NewDecoder(f); ; {
+			var m Moment
+			if err := d.Decode(&m); err == io.EOF {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			n++
+			frames = append(frames, strings.Join(Frame(m, Screen{Width: 100, Height: 30}), "\n")+"\n")
+		}
+		return "<!-- live " + name + " -->\n```text\n" + strings.Join(frames, "\n") + "```\n"
+	})
+	if n < 3 {
+		t.Fatalf("%d moments", n)
+	}
+	if *update {
+		if err := os.WriteFile(doc, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if d := cmp.Diff(string(b), want); d != "" {
+		t.Errorf("%s is not what the view shows; go test ./internal/observe -update (-is +shows):\n%s", doc, d)
 	}
 }
 

@@ -115,7 +115,7 @@ func Page(m *Moment) string {
 			p.value("requests_failed_total", float64(f.N), "class", f.Class)
 		}
 	}
-	p.one("token_events_total", "counter", "events of answers that carried output tokens", float64(m.State.Tokens))
+	p.one("token_events_total", "counter", "events of answers that carried output tokens", float64(s.Events))
 	span := fmt.Sprintf(" over the last %d s", Span/1e9)
 	p.oneIf("offered_requests_per_second", "gauge", "requests that fell due"+span, m.Offered)
 	p.oneIf("achieved_requests_per_second", "gauge", "requests that went out"+span, m.Sent)

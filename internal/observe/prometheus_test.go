@@ -43,7 +43,7 @@ func TestPage(t *testing.T) {
 	m := &observe.Moment{
 		State: observe.State{
 			T: 72_300_000_000, Planned: 640, Issued: 231, Measured: 221, Due: tape.Some[int64](236), InFlight: 90, OK: 126,
-			Failed: map[string]int64{"http_status": 4, "reset": 1}, Cancelled: 3, Abandoned: 2, Tokens: 60_000, Queue: 7,
+			Failed: map[string]int64{"http_status": 4, "reset": 1}, Cancelled: 3, Abandoned: 2, Events: 60_000, Queue: 7,
 			Begun: tape.Some[int64](0),
 		},
 		Setup:    observe.Setup{Concurrency: 90},

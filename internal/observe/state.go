@@ -19,7 +19,7 @@ type State struct {
 	Abandoned int64
 	Prepared  int64
 	Warmed    int64 // of these, ended warm-up requests
-	Tokens    int64 // token events
+	Events    int64 // token events
 	Queue     int64 // records waiting for the tape
 	Draining  bool
 	Stopped   string

@@ -128,7 +128,7 @@ func (w *Watch) Look(s State) Moment {
 const leastSpan = int64(5e8)
 
 func (w *Watch) rates(m *Moment) {
-	now := point{m.T, m.Due.Or(0), m.Issued, m.ended(), m.State.Tokens}
+	now := point{m.T, m.Due.Or(0), m.Issued, m.ended(), m.Events}
 	w.past = append(w.past, now)
 	for len(w.past) > 2 && w.past[1].t <= m.T-Span {
 		w.past = w.past[1:]

@@ -82,7 +82,7 @@ func TestWatchRates(t *testing.T) {
 	w.Ended(ok(0, 5e6, 1e6, 64, 32)) // two tokens an event
 	var m Moment
 	for i := range int64(301) { // 30 s, then
-		m = w.Look(State{T: i * 1e8, Begun: tape.Some[int64](0), Planned: 600, Issued: i, Measured: i, OK: i / 2, Due: tape.Some(2 * i), Tokens: 10 * i})
+		m = w.Look(State{T: i * 1e8, Begun: tape.Some[int64](0), Planned: 600, Issued: i, Measured: i, OK: i / 2, Due: tape.Some(2 * i), Events: 10 * i})
 		if i == 3 && (m.Sent.OK || m.Tokens.OK) {
 			t.Errorf("a rate over 0.3 s: %+v", m)
 		}
