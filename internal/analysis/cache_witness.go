@@ -27,5 +27,8 @@ func (r *run) witness(c *Cache, pages *Server) {
 	if s.Resets > 0 {
 		w.Says += fmt.Sprintf("; counters began anew %s", plural(s.Resets, "time"))
 	}
+	if s.Roleless {
+		w.Says += "; the pages are added up: where one is of a decode worker, which counts a prompt again, say so (telemetry.metrics.role)"
+	}
 	c.Witnesses = append(c.Witnesses, w)
 }

@@ -18,10 +18,11 @@ type Server struct {
 // ServerSource is one metrics page.
 type ServerSource struct {
 	Name      string           `json:"name"`
-	Part      *int64           `json:"part,omitempty"` // of a merged tape
-	Role      string           `json:"role,omitempty"` // as the spec says: prefill, decode, entry …
-	Kind      string           `json:"kind,omitempty"` // what publishes it: sglang, vllm …
-	IntervalS *float64         `json:"interval_s"`     // asked for
+	Part      *int64           `json:"part,omitempty"`      // of a merged tape
+	Role      string           `json:"role,omitempty"`      // prefill, decode, entry …
+	RoleFrom  string           `json:"role_from,omitempty"` // absent: as the spec says; "page": its series say it (engine_type); "name": its name begins with it
+	Kind      string           `json:"kind,omitempty"`      // what publishes it: sglang, vllm …
+	IntervalS *float64         `json:"interval_s"`          // asked for
 	Readings  int64            `json:"readings"`
 	Failed    int64            `json:"failed"`
 	Missed    int64            `json:"missed"` // ticks of the interval without a reading, since the one before was not over
@@ -122,6 +123,7 @@ type ServerClient struct {
 	Of        string              `json:"of"` // which requests
 	Mean      *float64            `json:"mean"`
 	Quantiles map[string]*float64 `json:"quantiles"`
+	Metric    string              `json:"metric,omitempty"` // "tpot" beside a server's ITL; absent: the same metric
 }
 
 // ServerLine is a gauge over time: at most 600 points, each of one reading or of
@@ -208,6 +210,7 @@ type ServerCached struct {
 	Ratio          float64 // cached ÷ prompt tokens, both as they grew in the time covered
 	Cached, Prompt float64
 	Sources        []string // pages that were added up
+	Roleless       bool     // several were, of which some have no known role
 	CoveredS       float64  // the least that one of them covers
 	Resets         int64
 }
@@ -264,7 +267,9 @@ func (s *Server) Cached(window string) (ServerCached, bool) {
 			out.CoveredS = p.w.CoveredS
 		}
 		out.Sources = append(out.Sources, p.w.Source)
+		out.Roleless = out.Roleless || p.role == ""
 	}
+	out.Roleless = out.Roleless && len(out.Sources) > 1
 	if out.Prompt <= 0 {
 		return out, false
 	}

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -8,9 +9,7 @@ import (
 	"slices"
 
 	"tokentape/internal/analysis/catalog"
-	"tokentape/internal/analysis/metric"
 	"tokentape/internal/analysis/scrape"
-	"tokentape/internal/analysis/stat"
 	"tokentape/internal/analysis/window"
 	"tokentape/tape"
 )
@@ -40,7 +39,7 @@ func (r *run) serverPages(intervals []window.Interval, windows []Window) *Server
 	}
 	for _, a := range asked {
 		if !slices.ContainsFunc(pages, func(p *scrape.Source) bool { return p.Name == a.Name }) && len(r.parts()) == 0 {
-			out.Sources = append(out.Sources, ServerSource{Name: a.Name, Role: a.Role, IntervalS: r.askedInterval(a.Name), Warnings: []string{"never read: the tape has no line of it"}})
+			out.Sources = append(out.Sources, ServerSource{Name: a.Name, Role: cmp.Or(a.Role, roleInName(a.Name)), IntervalS: r.askedInterval(a.Name), Warnings: []string{"never read: the tape has no line of it"}})
 		}
 	}
 	var covers []coverOf
@@ -154,13 +153,9 @@ func (r *run) pagesEnd(part int64) int64 {
 }
 
 func (r *run) serverSource(p *scrape.Source) ServerSource {
-	s := ServerSource{Name: p.Name, Part: r.partOf(p), Role: p.Role, Kind: p.Kind, IntervalS: r.askedInterval(p.Name),
+	role, from := r.roleOf(p)
+	s := ServerSource{Name: p.Name, Part: r.partOf(p), Role: role, RoleFrom: from, Kind: p.Kind, IntervalS: r.askedInterval(p.Name),
 		Readings: int64(len(p.Times)), Failed: p.Failed, Missed: p.Missed, Example: p.Example, SeriesN: int64(p.Len()), Restarts: p.Restarts}
-	for _, m := range r.spec.Telemetry.Metrics {
-		if m.Name == p.Name && s.Role == "" {
-			s.Role = m.Role
-		}
-	}
 	if len(p.Causes) > 0 {
 		s.Causes = p.Causes
 	}
@@ -184,6 +179,9 @@ func (r *run) serverSource(p *scrape.Source) ServerSource {
 		if n > 0 {
 			s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...))
 		}
+	}
+	if workers[p.Mode] && role != p.Mode && role != "entry" {
+		warn(1, "its role is given as %s; its series say %s (engine_type)", role, p.Mode)
 	}
 	warn(p.Broken, "%s cannot be used: %s", plural(p.Broken, "reading"), p.BrokenWhy)
 	warn(p.Negative, "%s of counters below 0 are left out", plural(p.Negative, "value"))
@@ -249,6 +247,7 @@ func (r *run) serverWindow(p *scrape.Source, iv window.Interval, w *Window) (Ser
 		return ServerWindow{}, nil, false
 	}
 	c := p.Cover(spans, r.pace(p))
+	role, _ := r.roleOf(p)
 	out := ServerWindow{Window: iv.Kind, Source: p.Name, Part: r.partOf(p), LengthS: c.Length, CoveredS: float64(c.Covered) / 1e9,
 		Readings: int64(c.Readings), Gaps: int64(c.Gaps), Resets: int64(c.Resets), Rows: []ServerRow{}}
 	if covered := c.Spans(); len(covered) > 0 {
@@ -268,7 +267,7 @@ func (r *run) serverWindow(p *scrape.Source, iv window.Interval, w *Window) (Ser
 		}
 		if d := v.Histogram; d != nil {
 			row.Mean, row.Warnings = d.Mean, append(row.Warnings, d.Warnings...)
-			row.Histogram = r.serverHistogram(v, &c, w)
+			row.Histogram = r.serverHistogram(v, &c, w, role)
 		}
 		out.Rows = append(out.Rows, row)
 	}
@@ -304,92 +303,6 @@ func (r *run) spansOf(p *scrape.Source, iv window.Interval) []scrape.Span {
 		out = append(out, scrape.Span{From: s.From, To: s.To})
 	}
 	return out
-}
-
-// serverHistogram puts the client's values beside those of a histogram.
-func (r *run) serverHistogram(v scrape.Value, c *scrape.Cover, w *Window) *ServerHistogram {
-	d := v.Histogram
-	h := &ServerHistogram{N: d.N, Quantiles: map[string]ServerBounded{}, Counts: v.Counts}
-	for _, q := range serverQuantiles {
-		if b, ok := d.Quantile(float64(q) / 1000); ok {
-			h.Quantiles[quantileName(q)] = ServerBounded{b.Value, ref(b.Low), b.High}
-		}
-	}
-	h.Client = r.clientBeside(v.Row.Name, c, w)
-	if h.Client == nil || h.Client.N == 0 || d.N <= 0 {
-		return h
-	}
-	if h.Client.Mean != nil && d.Mean != nil {
-		h.DifferenceMean = ref(*h.Client.Mean - *d.Mean)
-	}
-	h.Difference = map[string]ServerBounded{}
-	for name, b := range h.Quantiles {
-		mine := h.Client.Quantiles[name]
-		if mine == nil {
-			continue
-		}
-		minus := func(p *float64) *float64 {
-			if p == nil {
-				return nil
-			}
-			return ref(*mine - *p)
-		}
-		h.Difference[name] = ServerBounded{minus(b.Value), minus(b.High), minus(b.Low)}
-	}
-	return h
-}
-
-// clientBeside is what the client measured of the same in the time covered; nil
-// where it cannot see it. TTFT: of every request whose first token came in that
-// time, of any phase and outcome, since the server counts them all; E2E and TPOT:
-// of ok requests whose last token did. Gaps between events are those of the
-// window's table.
-func (r *run) clientBeside(row string, c *scrape.Cover, w *Window) *ServerClient {
-	collect := func(of string, value func(q *metric.Request) (float64, bool), at func(q *metric.Request) int64) *ServerClient {
-		var xs []float64
-		for i := range r.reqs {
-			q := &r.reqs[i]
-			if t := at(q); t == metric.Absent || !c.Holds(t) {
-				continue
-			}
-			if v, ok := value(q); ok {
-				xs = append(xs, v)
-			}
-		}
-		out := &ServerClient{N: int64(len(xs)), Of: of, Mean: mean(xs), Quantiles: map[string]*float64{}}
-		slices.Sort(xs)
-		for _, q := range serverQuantiles {
-			if v, ok := stat.Quantile(xs, float64(q)/1000); ok {
-				out.Quantiles[quantileName(q)] = &v
-			}
-		}
-		return out
-	}
-	last := func(q *metric.Request) int64 {
-		if t, ok := q.Last(); ok && q.OK {
-			return t
-		}
-		return metric.Absent
-	}
-	switch row {
-	case "ttft_ms":
-		return collect("requests of all phases whose first token came in the time covered", ms((*metric.Request).TTFT), func(q *metric.Request) int64 { return q.FirstToken })
-	case "e2e_ms":
-		return collect("ok requests of all phases whose last token came in the time covered", ms((*metric.Request).E2E), last)
-	case "tpot_ms":
-		return collect("ok requests of all phases whose last token came in the time covered", func(q *metric.Request) (float64, bool) {
-			ns, ok := q.TPOT()
-			return ns / 1e6, ok
-		}, last)
-	case "itl_ms":
-		s := w.Metrics[itlKey]
-		if s == nil || s.N == 0 {
-			return nil
-		}
-		return &ServerClient{N: s.N, Of: "gaps between token events, as in the window's table", Mean: s.Mean,
-			Quantiles: map[string]*float64{"p50": s.P50, "p90": s.P90, "p95": s.P95, "p99": s.P99}}
-	}
-	return nil
 }
 
 // of is s with the windows of these kinds alone.

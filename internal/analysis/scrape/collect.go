@@ -26,7 +26,8 @@ type key struct {
 // Source is one metrics page, over all its readings. Times are ns since the run's
 // epoch.
 type Source struct {
-	Name, Role, Kind string
+	Name, Role, Kind string  // Role as the tape has it
+	Mode             string  // what its series say it is (engine_type, SGLang); "" where they do not, or differ
 	Part             int64   // of a merged tape
 	Times            []int64 // of the readings that count, never falling
 	Begin, End       int64   // first and last line, read or not
@@ -57,6 +58,7 @@ type Source struct {
 	counting int      // counters above 0
 	nr       int64    // of the last reading
 	resync   bool     // the next reading is taken whole
+	modes    bool     // series differ in Mode
 }
 
 // Reset is a reading in which counters began anew.
@@ -276,6 +278,7 @@ func (s *Source) born(full string, i int, r *tape.Reading) *series {
 	_, x.Type = r.Family(full)
 	s.series[full] = x
 	name, labels := split(full)
+	s.engine(labels["engine_type"])
 	if name == startTime {
 		s.starts = append(s.starts, full)
 	}
@@ -310,6 +313,18 @@ func (s *Source) born(full string, i int, r *tape.Reading) *series {
 		}
 	}
 	return x
+}
+
+// engine takes the label by which SGLang says which worker of a disaggregated pair it
+// is.
+func (s *Source) engine(mode string) {
+	switch {
+	case mode == "" || s.modes:
+	case s.Mode == "":
+		s.Mode = mode
+	case s.Mode != mode:
+		s.Mode, s.modes = "", true
+	}
 }
 
 // target is where a series of the track counts, from reading i on.
@@ -427,14 +442,34 @@ func (s *Source) gone(x *series) {
 func (s *Source) push() {
 	for _, t := range s.tracks {
 		if t != nil {
-			t.push()
+			t.push(s.says(t.alias.with))
 		}
 	}
 }
 
-func (t *track) push() {
+// says reports whether a gauge of the row, as the page has it now, says something.
+func (s *Source) says(row string) bool {
+	for _, t := range s.tracks {
+		if t == nil || row == "" || t.row.Name != row {
+			continue
+		}
+		for _, c := range t.columns {
+			if c.now >= t.alias.least {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// push closes a reading. with: the row that this one goes with says something.
+func (t *track) push(with bool) {
 	for _, c := range t.columns {
-		c.v = append(c.v, c.now)
+		v := c.now
+		if v < t.alias.least || t.alias.with != "" && v == 0 && !with {
+			v = math.NaN()
+		}
+		c.v = append(c.v, v)
 	}
 	for _, g := range []*growth{t.total, t.sum, t.count} {
 		if g != nil {

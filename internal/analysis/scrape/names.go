@@ -71,6 +71,13 @@ type alias struct {
 	label   string
 	in, out []string
 	counts  string // what one observation is, and how it differs from the client's
+	// token: an observation is one token, so that events of several tokens have no
+	// neighbour in it.
+	token bool
+	// Of a gauge that stands at 0 where there is nothing to gauge: below least it says
+	// nothing, nor does it at 0 while the row it goes with says nothing.
+	least float64
+	with  string
 }
 
 const (
@@ -83,7 +90,7 @@ const (
 const (
 	ofArrival = "from the arrival at the server to the first token; the client's adds the connection, the network both ways and what the server does before it stamps the arrival"
 	ofFinish  = "from the arrival at the server to the last token; the client's adds the network both ways"
-	itlTokens = "once a token: the time since the tokens before ÷ the tokens that came; the client's is once an event, so that they are alike where an event carries one token"
+	itlTokens = "once a token: the time since the tokens before ÷ the tokens that came"
 	itlSteps  = "once a step that gave a request tokens; the client's is once an event that reached it"
 )
 
@@ -101,8 +108,8 @@ var names = []alias{
 	{row: "kv_tokens", series: "sglang:num_used_tokens"},
 	{row: "cache_hit_rate", series: "sglang:cache_hit_rate"},
 	{row: "generation_throughput", series: "sglang:gen_throughput"},
-	{row: "accept_length", series: "sglang:spec_accept_length"},
-	{row: "accept_rate", series: "sglang:spec_accept_rate"},
+	{row: "accept_length", series: "sglang:spec_accept_length", least: 1},
+	{row: "accept_rate", series: "sglang:spec_accept_rate", with: "accept_length"},
 	{row: "requests", series: "sglang:num_requests_total"},
 	{row: "aborted_requests", series: "sglang:num_aborted_requests_total"},
 	{row: "preemptions", series: "sglang:num_retracted_requests_total"},
@@ -114,8 +121,8 @@ var names = []alias{
 	{row: "generation_tokens", series: "sglang:generation_tokens_total"},
 	{row: "verify_steps", series: "sglang:spec_verify_calls_total"},
 	{row: "ttft_ms", series: "sglang:time_to_first_token_seconds", scale: toMS, counts: ofArrival},
-	{row: "itl_ms", series: "sglang:inter_token_latency_seconds", scale: toMS, counts: itlTokens},
-	{row: "itl_ms", series: "sglang:time_per_output_token_seconds", scale: toMS, counts: itlTokens},
+	{row: "itl_ms", series: "sglang:inter_token_latency_seconds", scale: toMS, counts: itlTokens, token: true},
+	{row: "itl_ms", series: "sglang:time_per_output_token_seconds", scale: toMS, counts: itlTokens, token: true},
 	{row: "e2e_ms", series: "sglang:e2e_request_latency_seconds", scale: toMS, counts: ofFinish},
 	{row: "queue_time_ms", series: "sglang:queue_time_seconds", scale: toMS},
 

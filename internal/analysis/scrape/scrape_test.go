@@ -360,6 +360,48 @@ func TestDerived(t *testing.T) {
 	}
 }
 
+// SGLang's gauges of speculation stand at 0 where there is none: that is no value. A
+// rate of 0 beside a length is one: all drafts were refused.
+func TestNoSpeculation(t *testing.T) {
+	const length, rate = "sglang:spec_accept_length", "sglang:spec_accept_rate"
+	none := pages(page{length: 0, rate: 0}, page{length: 0, rate: 0})
+	for _, row := range []string{"accept_length", "accept_rate"} {
+		if v := none.all(0, 1).row(row); v != nil {
+			t.Errorf("%s: %+v", row, v)
+		}
+	}
+	if l := none.Lines(0); len(l) != 0 {
+		t.Errorf("%+v", l)
+	}
+	late := pages(page{length: 0, rate: 0}, page{length: 1, rate: 0}, page{length: 2.5, rate: 0.5}, page{length: 2.5, rate: 0.5}).all(0, 3)
+	if v := late.row("accept_length"); v.N != 3 || *v.Min != 1 || *v.Max != 2.5 {
+		t.Errorf("%+v", v)
+	}
+	if v := late.row("accept_rate"); v.N != 3 || *v.Min != 0 || *v.Max != 0.5 {
+		t.Errorf("%+v", v)
+	}
+	alone := pages(page{rate: 0}, page{rate: 0.25}).all(0, 1).row("accept_rate")
+	if alone.N != 1 || *alone.Mean != 0.25 {
+		t.Errorf("%+v", alone)
+	}
+	if v := pages(page{"vllm:spec_decode_num_drafts_total": 0, "vllm:spec_decode_num_draft_tokens_total": 0, "vllm:spec_decode_num_accepted_tokens_total": 0},
+		page{"vllm:spec_decode_num_drafts_total": 0, "vllm:spec_decode_num_draft_tokens_total": 0, "vllm:spec_decode_num_accepted_tokens_total": 0}).all(0, 1).row("accept_length"); v != nil {
+		t.Errorf("%+v", v)
+	}
+}
+
+// A page of SGLang says which worker it is of; one that says two things says nothing.
+func TestMode(t *testing.T) {
+	for want, p := range map[string]page{
+		"prefill": {`sglang:num_queue_reqs{engine_type="prefill"}`: 0, "process_start_time_seconds": 1},
+		"":        {`sglang:num_queue_reqs{engine_type="prefill"}`: 0, `sglang:num_running_reqs{engine_type="decode"}`: 0, `sglang:token_usage{engine_type="prefill"}`: 0},
+	} {
+		if s := pages(p); s.Mode != want {
+			t.Errorf("%q, want %q", s.Mode, want)
+		}
+	}
+}
+
 // Changes alone are put together as whole readings are; what does not add up is left
 // out until the next whole one.
 func TestChanges(t *testing.T) {

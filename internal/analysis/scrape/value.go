@@ -10,6 +10,7 @@ type Value struct {
 	Series string // what the row was made of, without labels
 	Of     int    // how many series
 	Counts string // what an observation is
+	Token  bool   // an observation is one token
 
 	N int64 // readings that had it
 
@@ -51,7 +52,7 @@ func (c *Cover) seconds() float64 { return float64(c.Covered) / 1e9 }
 
 // value is what one alias says.
 func (c *Cover) value(t *track) (Value, bool) {
-	v := Value{Row: t.row, Series: t.alias.series, Of: t.series, Counts: t.alias.counts, Resets: c.resets(t)}
+	v := Value{Row: t.row, Series: t.alias.series, Of: t.series, Counts: t.alias.counts, Token: t.alias.token, Resets: c.resets(t)}
 	switch t.row.Type {
 	case Gauge:
 		return v, c.gauge(t, &v)
