@@ -140,6 +140,75 @@ func TestLiveFlags(t *testing.T) {
 	}
 }
 
+// While a run goes on its metrics page says what its terminal is shown, and afterwards
+// that it is over.
+func TestLivePage(t *testing.T) {
+	srv, err := simserver.Listen("127.0.0.1:0", simserver.Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	var said bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: &said, env: os.LookupEnv}
+	flags := liveFlags{values: []string{"off", "prometheus:0"}}
+	v, err := flags.open(a, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.close()
+	url := strings.TrimSpace(strings.TrimPrefix(said.String(), "metrics of the run: "))
+	get := func() string {
+		resp, err := http.Get(url)
+		if err != nil {
+			t.Error(err)
+			return ""
+		}
+		defer resp.Body.Close()
+		b, _ := io.ReadAll(resp.Body)
+		return string(b)
+	}
+	looked := 0
+	v.also = append(v.also, func(m observe.Moment) { // the page was shown it before
+		page := get()
+		running := 1
+		if m.Final {
+			running = 0
+		}
+		looked++
+		for _, want := range []string{
+			fmt.Sprintf("\ntokentape_running %d\n", running),
+			fmt.Sprintf("\ntokentape_requests_ended_total{outcome=\"ok\"} %d\n", m.OK),
+			fmt.Sprintf("\ntokentape_ttft_seconds_count %d\n", m.TTFT.All),
+		} {
+			if !strings.Contains(page, want) {
+				t.Errorf("the page lacks %q:\n%s", want, page)
+			}
+		}
+		if m.Final && (m.OK != 12 || m.TTFT.All != 14 || m.TPOT.All != 14 || m.Issued-m.Before != 14 || m.Due != tape.Some[int64](14)) {
+			t.Errorf("at the end %+v", m)
+		}
+	})
+	cmd := &cobra.Command{}
+	f := addSpecFlags(cmd)
+	if err := cmd.ParseFlags([]string{"--url", srv.URL, "--dataset", liveData(t, 20), "--requests", "12", "--rate", "50", "--warmup", "2",
+		"--output-tokens", "4", "--probe", "short", "--set", "workload.sampling={ignore_eos: true}"}); err != nil {
+		t.Fatal(err)
+	}
+	j, err := a.prepare(nil, f, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.close()
+	_, err = a.run(t.Context(), j, runOptions{out: t.TempDir(), live: v})
+	var exit *exitError
+	if err != nil && (!errors.As(err, &exit) || exit.code != exitUnfit) { // unfit: of this machine
+		t.Fatal(err)
+	}
+	if looked == 0 {
+		t.Error("the run published nothing")
+	}
+}
+
 // An address may stand as an argument of its own, where no spec can be meant.
 func TestLiveAddress(t *testing.T) {
 	f := liveFlags{values: []string{"prometheus"}}
