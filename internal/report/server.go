@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,23 +19,46 @@ func (c *console) metricsInShort() {
 		return
 	}
 	kind := c.servedWindow()
-	shown := 0
-	for i := range s.Sources {
-		src := &s.Sources[i]
-		if shown == pagesInShort {
-			continue
-		}
-		shown++
+	pages := serverOrder(s.Sources)
+	for i, src := range pages[:min(len(pages), pagesInShort)] {
 		lead := "  " + pad("metrics", 10, false)
-		if shown > 1 {
+		if i > 0 {
 			lead = strings.Repeat(" ", 12)
 		}
 		text := join(" · ", serverTitle(src), c.serverShort(src, kind))
-		if last := i == len(s.Sources)-1; !last && shown == pagesInShort {
-			text += fmt.Sprintf(" · and %d more with --full", len(s.Sources)-shown)
+		if i == pagesInShort-1 && len(pages) > pagesInShort {
+			text += fmt.Sprintf(" · and %d more with --full", len(pages)-pagesInShort)
 		}
 		c.hang(lead, clean(text), plain)
 	}
+}
+
+// serverOrder is the order in which pages are shown: what went wrong first, then as a
+// request goes through them.
+func serverOrder(all []analysis.ServerSource) []*analysis.ServerSource {
+	var out []*analysis.ServerSource
+	for i := range all {
+		out = append(out, &all[i])
+	}
+	trouble := func(s *analysis.ServerSource) int {
+		switch {
+		case s.Readings == 0:
+			return 0
+		case s.Failed > 0 || s.GapsN > 0 || s.ResetsN > 0:
+			return 1
+		}
+		return 2
+	}
+	place := func(s *analysis.ServerSource) int {
+		if i := slices.Index([]string{"entry", "prefill", "decode", "", "node", "device"}, s.Role); i >= 0 {
+			return i
+		}
+		return 3
+	}
+	slices.SortStableFunc(out, func(a, b *analysis.ServerSource) int {
+		return cmp.Or(cmp.Compare(trouble(a), trouble(b)), cmp.Compare(place(a), place(b)))
+	})
+	return out
 }
 
 // servedWindow is the window whose metrics are on the page: the last that exists,
@@ -68,6 +92,9 @@ func (c *console) serverShort(src *analysis.ServerSource, kind string) string {
 		return fmt.Sprintf("%s %s, none in a window", count(src.Readings), plural(src.Readings, "reading"))
 	}
 	parts := []string{fmt.Sprintf("%s, %s of %s s", w.Window, num(w.CoveredS), num(w.LengthS))}
+	if src.Failed > 0 {
+		parts = append(parts, join(" ", fmt.Sprintf("%s of %s readings failed", count(src.Failed), count(src.Failed+src.Readings)), parens(flags(src.Causes))))
+	}
 	gauge := func(row, label string) {
 		r := w.Row(row)
 		if r == nil || r.Mean == nil {
@@ -89,7 +116,7 @@ func (c *console) serverShort(src *analysis.ServerSource, kind string) string {
 		if r := w.Row(row); r != nil && r.Mean != nil && r.Histogram != nil {
 			text := fmt.Sprintf("%s mean %s ms", strings.ToUpper(strings.TrimSuffix(row, "_ms")), num(*r.Mean))
 			if cl := r.Histogram.Client; cl != nil && cl.Mean != nil {
-				text += ", client " + num(*cl.Mean)
+				text += ", " + besideName(cl) + " " + num(*cl.Mean)
 			}
 			parts = append(parts, text)
 		}
@@ -146,8 +173,8 @@ func (c *console) metricsPages() {
 	if s == nil {
 		return
 	}
-	for i := range s.Sources {
-		src := &s.Sources[i]
+	pages := serverOrder(s.Sources)
+	for i, src := range pages {
 		c.heading("Metrics page " + clean(serverTitle(src)))
 		c.serverFacts(src)
 		var ws []*analysis.ServerWindow
@@ -157,7 +184,10 @@ func (c *console) metricsPages() {
 			}
 		}
 		if len(ws) > 0 {
-			c.table(c.serverTable(ws))
+			c.serverTable(ws)
+		}
+		if i == len(pages)-1 {
+			c.hang("  ", "In brackets beside the client's value: client − server. Which series a row is made of: tokentape explain server.NAME RUN. All quantiles with their bounds, and all series: server.csv.", dim)
 		}
 	}
 }
@@ -167,6 +197,9 @@ const named = 5
 
 // serverFacts say how a page was read.
 func (c *console) serverFacts(s *analysis.ServerSource) {
+	if from := map[string]string{"page": "as its series say (engine_type)", "name": "by its name"}[s.RoleFrom]; from != "" {
+		c.fact("role", s.Role+", "+from+"; telemetry.metrics.role was not given")
+	}
 	text := fmt.Sprintf("%s %s", count(s.Readings), plural(s.Readings, "reading"))
 	if s.Readings > 0 {
 		text += fmt.Sprintf(" from %s to %s s", moment(s.FromS), moment(s.ToS))
@@ -199,188 +232,4 @@ func (c *console) serverFacts(s *analysis.ServerSource) {
 	for _, w := range s.Warnings {
 		c.fact("note", clean(w))
 	}
-}
-
-// serverTable are the rows of one page, a column a window.
-func (c *console) serverTable(ws []*analysis.ServerWindow) table {
-	t := table{head: []string{""}}
-	for _, w := range ws {
-		t.head = append(t.head, w.Window)
-	}
-	add := func(label string, of func(w *analysis.ServerWindow) string) {
-		r := row{cells: []string{label}}
-		for _, w := range ws {
-			v := of(w)
-			if v == dash {
-				c.dashes = true
-			}
-			r.cells = append(r.cells, v)
-		}
-		t.rows = append(t.rows, r)
-	}
-	add("covered by readings, s", func(w *analysis.ServerWindow) string { return num(w.CoveredS) + " of " + num(w.LengthS) })
-	add("readings", func(w *analysis.ServerWindow) string { return count(w.Readings) })
-	if slices.ContainsFunc(ws, func(w *analysis.ServerWindow) bool { return w.Gaps > 0 }) {
-		add("gaps", func(w *analysis.ServerWindow) string { return count(w.Gaps) })
-	}
-	for _, name := range serverNames(ws) {
-		var first *analysis.ServerRow
-		var warned []string
-		for _, w := range ws {
-			if r := w.Row(name); r != nil {
-				if first == nil {
-					first = r
-				}
-				for _, x := range r.Warnings {
-					warned = append(warned, w.Window+": "+x)
-				}
-			}
-		}
-		cellOf := func(f func(r *analysis.ServerRow) string) func(w *analysis.ServerWindow) string {
-			return func(w *analysis.ServerWindow) string {
-				r := w.Row(name)
-				if r == nil {
-					return dash
-				}
-				return f(r)
-			}
-		}
-		label := serverLabel(name)
-		under := func() {
-			of := ""
-			if first.Of > 1 {
-				of = fmt.Sprintf(", %d series", first.Of)
-			}
-			t.rows = append(t.rows, row{under: clean(join(" ", first.Series+of, c.marks(warned)))})
-		}
-		switch {
-		case first.Histogram != nil:
-			warned = append(warned, c.serverHistogram(add, cellOf, label, first)...)
-		case first.Increase != nil:
-			add(withUnit(label, first.Unit), cellOf(func(r *analysis.ServerRow) string { return signed(r.Increase) + inParens(r.PerS, "/s") }))
-		default:
-			add(withUnit(label, first.Unit), cellOf(func(r *analysis.ServerRow) string {
-				if r.Min == nil || r.Max == nil || *r.Min == *r.Max {
-					return scaledCell(r.Mean, r.Unit)
-				}
-				return scaledCell(r.Mean, r.Unit) + " (" + scaledCell(r.Min, r.Unit) + "–" + scaledCell(r.Max, r.Unit) + ")"
-			}))
-		}
-		under()
-	}
-	return t
-}
-
-// serverNames are the rows that any of the windows has, in the order of the
-// catalogue.
-func serverNames(ws []*analysis.ServerWindow) []string {
-	var names []string
-	for _, d := range analysis.Definitions() {
-		name, ok := strings.CutPrefix(d.Name, "server.")
-		if ok && slices.ContainsFunc(ws, func(w *analysis.ServerWindow) bool { return w.Row(name) != nil }) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// serverHistogram are the lines of one: the server's, the client's, and the
-// difference. It returns what one has to know of them.
-func (c *console) serverHistogram(add func(string, func(*analysis.ServerWindow) string), cellOf func(func(*analysis.ServerRow) string) func(*analysis.ServerWindow) string, label string, first *analysis.ServerRow) (remarks []string) {
-	client := first.Histogram.Client != nil
-	add(withUnit(label+", mean", first.Unit), cellOf(func(r *analysis.ServerRow) string { return cell(r.Mean) + " (n " + num(r.Histogram.N) + ")" }))
-	if client {
-		add("  client", cellOf(func(r *analysis.ServerRow) string {
-			if r.Histogram.Client == nil {
-				return dash
-			}
-			return cell(r.Histogram.Client.Mean) + " (n " + count(r.Histogram.Client.N) + ")"
-		}))
-		add("  client − server", cellOf(func(r *analysis.ServerRow) string { return plus(r.Histogram.DifferenceMean) }))
-	}
-	for _, q := range []string{"p50", "p90", "p99"} {
-		add(withUnit(label+", "+q, first.Unit), cellOf(func(r *analysis.ServerRow) string { return bounded(r.Histogram.Quantiles, q, true) }))
-		if client {
-			add("  client", cellOf(func(r *analysis.ServerRow) string {
-				if r.Histogram.Client == nil {
-					return dash
-				}
-				return cell(r.Histogram.Client.Quantiles[q])
-			}))
-			add("  client − server", cellOf(func(r *analysis.ServerRow) string { return bounded(r.Histogram.Difference, q, false) }))
-		}
-	}
-	if first.Histogram.Counts != "" {
-		remarks = append(remarks, label+" of a server: "+first.Histogram.Counts)
-	}
-	if client {
-		remarks = append(remarks, "the client's beside it: "+first.Histogram.Client.Of)
-	}
-	return remarks
-}
-
-// bounded is a quantile, of which the bounds of its bucket are known and the place
-// between them is a guess; of a difference the bounds alone.
-func bounded(all map[string]analysis.ServerBounded, q string, value bool) string {
-	b, ok := all[q]
-	show := cell
-	if !value {
-		show = plus
-	}
-	switch {
-	case !ok:
-		return dash
-	case b.High == nil && b.Low != nil:
-		return "above " + show(b.Low)
-	case b.Low == nil && b.High != nil:
-		return "below " + show(b.High)
-	case b.Low == nil:
-		return dash
-	case value:
-		return fmt.Sprintf("~%s (%s–%s)", show(b.Value), show(b.Low), show(b.High))
-	}
-	return show(b.Low) + " to " + show(b.High)
-}
-
-// plus is cell with a sign.
-func plus(p *float64) string {
-	if p != nil && *p > 0 {
-		return "+" + num(*p)
-	}
-	return strings.ReplaceAll(cell(p), "-", "−")
-}
-
-// signed is an increase.
-func signed(p *float64) string {
-	if p == nil {
-		return dash
-	}
-	return "+" + num(*p)
-}
-
-// inParens is a value with its unit in brackets, or nothing.
-func inParens(p *float64, unit string) string {
-	if p == nil {
-		return ""
-	}
-	return " (" + num(*p) + unit + ")"
-}
-
-// withUnit is a label with its unit, where the label does not say it.
-func withUnit(label, unit string) string {
-	switch {
-	case unit == "" || unit == "requests" || strings.Contains(label, unit):
-		return label
-	case unit == "share":
-		return label + ", %"
-	}
-	return label + ", " + unit
-}
-
-// scaledCell is a value in the unit of withUnit.
-func scaledCell(p *float64, unit string) string {
-	if p != nil && unit == "share" {
-		return num(*p * 100)
-	}
-	return cell(p)
 }

@@ -94,3 +94,53 @@ func TestServerViews(t *testing.T) {
 		t.Errorf("%q, %v", csvText.String(), err)
 	}
 }
+
+// The compact table: rows at 0 and quantiles that say nothing are one line together,
+// another metric beside a server's has its name, and ranges without a sign are left out.
+func TestServerTable(t *testing.T) {
+	r := pair()
+	b := func(v, lo, hi float64) analysis.ServerBounded {
+		return analysis.ServerBounded{Value: &v, Low: &lo, High: &hi}
+	}
+	r.Server.Sources = r.Server.Sources[:1]
+	r.Server.Sources[0].RoleFrom = "page"
+	r.Server.Windows = r.Server.Windows[1:]
+	r.Server.Windows[0].Rows = []analysis.ServerRow{
+		{Name: "queue_depth", Type: "gauge", Unit: "requests", N: 9, Mean: p(0.0), Min: p(0.0), Max: p(0.0)},
+		{Name: "running_requests", Type: "gauge", Unit: "requests", N: 9, Mean: p(0.0), Min: p(0.0), Max: p(1.0)},
+		{Name: "aborted_requests", Type: "counter", Unit: "requests", N: 9, Increase: p(0.0), PerS: p(0.0)},
+		{Name: "ttft_ms", Type: "histogram", Unit: "ms", Mean: p(7.0), Histogram: &analysis.ServerHistogram{N: 10, Quantiles: map[string]analysis.ServerBounded{"p50": b(50, 0, 100), "p90": b(90, 0, 100), "p99": b(150, 100, 200)},
+			Client: &analysis.ServerClient{N: 10, Mean: p(8.0), Quantiles: map[string]*float64{"p50": p(6.0), "p90": p(7.0), "p99": p(180.0)}}, DifferenceMean: p(1.0), Difference: map[string]analysis.ServerBounded{"p50": b(-44, -94, 6), "p99": b(30, -20, 80)}}},
+		{Name: "itl_ms", Type: "histogram", Unit: "ms", Mean: p(5.0), Histogram: &analysis.ServerHistogram{N: 100, Quantiles: map[string]analysis.ServerBounded{}, Client: &analysis.ServerClient{N: 99, Metric: "tpot", Mean: p(5.5), Quantiles: map[string]*float64{}}, DifferenceMean: p(0.5)}},
+		{Name: "queue_time_ms", Type: "histogram", Unit: "ms", Histogram: &analysis.ServerHistogram{}},
+	}
+	var out strings.Builder
+	if err := Console(&out, r, Options{Width: 100, Full: true}); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	for _, want := range []string{"0 throughout: requests waiting, requests aborted\n", "nothing observed: time in queue\n", "p50 p90 of TTFT", "client TPOT", "5.500 (+0.500)", "prefill, as its series say (engine_type)", "requests running", "  180\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text[strings.Index(text, "Metrics page"):strings.Index(text, "\nWarnings")])
+		}
+	}
+	if strings.Contains(text, "−94") || strings.Contains(text, "−20 to") {
+		t.Error("a difference that has no sign is shown")
+	}
+}
+
+// Of more pages than the short page has room for, those that could not be read and
+// then those of the entry and of prefill are on it.
+func TestServerOrder(t *testing.T) {
+	all := []analysis.ServerSource{
+		{Name: "a-decode", Role: "decode", Readings: 9}, {Name: "b-device", Role: "device", Readings: 9}, {Name: "c-prefill", Role: "prefill", Readings: 9},
+		{Name: "d", Readings: 9}, {Name: "e-decode", Role: "decode", Readings: 8, Failed: 1}, {Name: "f-prefill", Role: "prefill", Failed: 9},
+	}
+	var got []string
+	for _, s := range serverOrder(all) {
+		got = append(got, s.Name)
+	}
+	if want := "f-prefill e-decode c-prefill a-decode d b-device"; strings.Join(got, " ") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
