@@ -45,6 +45,7 @@ type app struct {
 	stdout, stderr io.Writer
 	args           []string    // as given
 	hidden         *secret.Set // what looks secret in them
+	own            *secret.Set // secrets of the spec, once it is read
 	env            func(string) (string, bool)
 }
 
@@ -77,10 +78,11 @@ func (a *app) say(e *exitError) {
 	if e.quiet {
 		return
 	}
-	fmt.Fprintf(a.stderr, "tokentape: %s\n", a.hidden.Mask(e.msg))
+	mask := func(text string) string { return a.own.Mask(a.hidden.Mask(text)) }
+	fmt.Fprintf(a.stderr, "tokentape: %s\n", mask(e.msg))
 	for _, h := range e.hints {
 		if h != "" {
-			fmt.Fprintf(a.stderr, "  → %s\n", a.hidden.Mask(h))
+			fmt.Fprintf(a.stderr, "  → %s\n", mask(h))
 		}
 	}
 }

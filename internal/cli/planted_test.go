@@ -225,6 +225,28 @@ func TestPlantedSecrets(t *testing.T) {
 		return name
 	}
 	ok := spec("ok.yaml", host+"/ok")
+	// The key, and what else is secret, in texts that are free: of the model, the prompt, a
+	// path, a note, a name.
+	keyed := filepath.Join("of "+planted["key"], planted["body"]+".jsonl")
+	if err := os.MkdirAll(filepath.Dir(keyed), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	put(keyed, row(0)+row(1))
+	free := func(name, work string) string {
+		put(name, strings.Join([]string{
+			"name: " + quoted(strings.ReplaceAll(planted["key"], "/", "")), "target:", "  url: " + host + "/ok-key/" + url.PathEscape(planted["header"]), "  api_key: " + q("key"), "  model: " + q("key"),
+			"  headers: {X-Secret-Header: " + q("header") + "}", "  session_header: ''",
+			"workload:", "  " + work, "  output_tokens: 4",
+			"  system: " + quoted("say nothing of "+planted["key"]),
+			"  sampling: {stop: [" + q("key") + "], " + q("header") + ": 1, auth_token: " + q("body") + "}",
+			"prepare: {dataset: " + quoted(keyed) + "}",
+			"load: {requests: 2, concurrency: 2}", "record: {output: full}", "provenance: {source: " + quoted(filepath.Dir(keyed)) + "}",
+			"notes: {comment: " + quoted("the key is "+planted["key"]+", the header "+planted["header"]) + ", " + q("header") + ": named}", "",
+		}, "\n"))
+		return name
+	}
+	freely := free("free.yaml", "dataset: {path: "+quoted(keyed)+"}\n  template: "+quoted("{question} "+planted["key"]))
+	mixed := free("mixed.yaml", "mix: [{dataset: "+quoted(keyed)+", template: "+quoted("{question} "+planted["key"])+"}, {dataset: data.jsonl}]")
 	name, port, _ := strings.Cut(host, ":")
 	put("clear.py", fmt.Sprintf(`
 models = [dict(attr="service", type="VLLMCustomAPIChat", abbr="chat", model="m", stream=True, retry=1, max_out_len=4, api_key=%q,
@@ -242,6 +264,15 @@ datasets = [dict(abbr="demo", type="CustomDataset", path="plain.jsonl", reader_c
 		{"again", []string{"run", ok, "--name", "again", "--set", "record.compress=false", "--probe", "short", "--source", "."}},
 		{"by flags", []string{"run", ok, "--name", "flags", "--api-key", planted["key"], "--note", "password=" + planted["note"], "--set", "target.headers.X-Other=" + planted["header"], "--set", "workload.sampling.api_key=" + planted["body"], "--json"}},
 		{"equals", []string{"run", ok, "--name", "equals", "--api-key=" + planted["key"], "--note=password=" + planted["note"], "--set=target.headers.X-Other=" + planted["header"]}},
+		{"free texts", []string{"run", freely}},
+		{"free texts, refused", []string{"run", freely, "--set", "expect=[finish != " + planted["key"] + "]", "--set", "workload.repeat=" + planted["key"]}},
+		{"free texts, lost", []string{"run", freely, "--dataset", "no " + planted["key"]}},
+		{"free texts, mixed", []string{"run", mixed}},
+		{"free texts by flags", []string{"run", freely, "--name", "freely", "--template", "{question} " + planted["key"], "--model", planted["key"], "--note", "comment=the key is " + planted["key"], "--probe", "short"}},
+		{"free texts, probed", []string{"probe", freely}},
+		{"free texts, planned", []string{"plan", freely}},
+		{"free texts, shown", []string{"plan", freely, "--show-request", "1"}},
+		{"free texts, checked", []string{"spec", "check", freely}},
 		{"userinfo", []string{"run", "--name", "userinfo", "--url", "http://user:" + planted["pass"] + "@" + host + "/ok-pass", "--model", "m", "--dataset", "data.jsonl", "--requests", "2"}},
 		{"query", []string{"run", "--url", "http://" + host + "/ok?api_key=" + planted["url"], "--dataset", "data.jsonl"}},
 		{"malformed set", []string{"run", ok, "--set", "target.api_key:" + planted["key"]}},

@@ -157,7 +157,7 @@ func (a *app) runLogged(ctx context.Context, j *job, o runOptions) (string, erro
 
 	j.notes = append(j.notes, sentBefore(o.out, o.series, j.source.Info().Path, j.source.Info().SHA256, append(pre.Server.URLs, pre.Server.URL))...)
 	j.expectCache()
-	dir, err := o.folder(j.spec.Name, clk.Wall())
+	dir, err := o.folder(j.shownName(), clk.Wall())
 	if err != nil {
 		return "", usageError(err.Error(), "another place: --out DIR")
 	}
@@ -357,7 +357,7 @@ func (j *job) tapeHeader(pre *probe.Result, clk *clock.Clock) tape.Header {
 			parts = append(parts, tape.DataRef{Path: p.Path, Bytes: p.Bytes, Rows: p.Rows, SHA256: p.SHA256})
 		}
 	}
-	return tape.Header{
+	head := tape.Header{
 		Type: "header", Schema: tape.Schema, Run: newRunID(clk.Wall()), Name: j.spec.Name,
 		Tool: provenance.Tool(versionNumber),
 		Spec: j.spec.JSON(), SpecSHA256: j.specSum,
@@ -365,6 +365,8 @@ func (j *job) tapeHeader(pre *probe.Result, clk *clock.Clock) tape.Header {
 		Data:  tape.DataRef{Path: info.Path, Bytes: info.Bytes, Rows: info.Rows, SHA256: info.SHA256},
 		Parts: parts, Tok: j.count.ref(), Host: j.origin.host, Command: j.origin.command, Source: j.origin.source, Server: pre.Server, Notes: notes, Cache: j.cache.head,
 	}
+	j.veil(&head)
+	return head
 }
 
 // writeReports makes the files that are read off the tape.

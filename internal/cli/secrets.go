@@ -3,9 +3,12 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"tokentape/internal/secret"
+	"tokentape/internal/spec"
 	"tokentape/internal/workload"
+	"tokentape/tape"
 )
 
 // mostHidden bounds how many different secrets of rows are kept.
@@ -54,3 +57,32 @@ func (s *secrets) in(name string, raw []byte) {
 
 // secrets are those of the spec and of the rows.
 func (j *job) secrets() []string { return append(j.spec.Secrets(), j.hidden.list...) }
+
+// veil takes them out of the header's names and paths: what the user typed there may
+// repeat the key. What is sent keeps them.
+func (j *job) veil(h *tape.Header) {
+	set := spec.Own(j.secrets())
+	for _, text := range []*string{&h.Name, &h.Data.Path, &h.Server.URL, &h.Server.Model, &h.Server.Proxy} {
+		*text = set.Mask(*text)
+	}
+	h.Server.URLs, h.Server.Models = slices.Clone(h.Server.URLs), slices.Clone(h.Server.Models)
+	for _, list := range [][]string{h.Server.URLs, h.Server.Models} {
+		for i := range list {
+			list[i] = set.Mask(list[i])
+		}
+	}
+	for i := range h.Parts {
+		h.Parts[i].Path = set.Mask(h.Parts[i].Path)
+	}
+	if h.Tok != nil {
+		h.Tok.Path = set.Mask(h.Tok.Path)
+	}
+	if h.Cache != nil && h.Cache.From != nil {
+		from, cache := *h.Cache.From, *h.Cache
+		from.Path, cache.From = set.Mask(from.Path), &from
+		h.Cache = &cache
+	}
+}
+
+// shownName is the run's name, of its folder too.
+func (j *job) shownName() string { return spec.Own(j.secrets()).Mask(j.spec.Name) }

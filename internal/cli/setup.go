@@ -183,6 +183,7 @@ func (a *app) loadSpec(args []string, f *specFlags) (*spec.Spec, []string, error
 		path = args[0]
 	}
 	s, issues := spec.Read(path, a.env, sets)
+	a.own = spec.Own(s.Secrets())
 	var errs, notes []string
 	for _, i := range issues {
 		if i.Warning {

@@ -65,6 +65,18 @@ func Read(path string, env func(string) (string, bool), sets []Set) (*Spec, []Is
 	if n := len(issues) - maxIssues; n > 0 {
 		issues = append(issues[:maxIssues:maxIssues], Issue{File: path, Message: fmt.Sprintf("and %d more", n)})
 	}
+	own := Own(s.Secrets())
+	for i := range issues {
+		is := &issues[i]
+		for _, text := range []*string{&is.Field, &is.Origin, &is.Message, &is.Hint} {
+			*text = own.Mask(*text)
+		}
+		lines := strings.Split(is.Excerpt, "\n") // which may be cut anywhere
+		for k := range lines {
+			lines[k] = own.Cut(lines[k])
+		}
+		is.Excerpt = strings.Join(lines, "\n")
+	}
 	return s, issues
 }
 

@@ -204,6 +204,14 @@ func (c *checker) masks() {
 			c.note(f.path, "give the whole URL, the secret as a variable: ${TOKEN}", "*** is a mask, not a secret")
 		}
 	}
+	for _, p := range c.s.paths() {
+		if strings.Contains(*p, mask) {
+			c.note("", "name the file again; best without a key in its path", "%s: *** is a mask, not part of a path", clip(*p))
+		}
+	}
+	if strings.Contains(c.s.Target.Model, mask) {
+		c.note("target.model", "give the whole name", "*** is a mask, not part of a name")
+	}
 	masked := func(prefix string, headers map[string]string) {
 		for _, name := range sorted(headers) {
 			if v := headers[name]; secret.Marked(v) {

@@ -24,7 +24,7 @@ type Spec struct {
 	// What else is to be known of the run, by names that the user makes up: {server_commit: 1a2b3c, cards: 8, scenario: chat}. A value under a credential's name is masked.
 	Notes      map[string]string `json:"notes"`
 	Provenance Provenance        `json:"provenance"`
-	Seeds     Seeds     `json:"seeds"`
+	Seeds      Seeds             `json:"seeds"`
 
 	from map[string]place // where each given value came from, by field path
 }

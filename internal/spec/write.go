@@ -17,7 +17,8 @@ import (
 
 // Masked is a deep copy in which every secret is "***": the API key, every header
 // that is not known to be harmless (secret.Mark), fields of request bodies with a
-// credential's name, and in URLs userinfo and the values of such parameters.
+// credential's name, and in URLs userinfo and the values of such parameters; also where
+// another text of the spec repeats one (Own).
 func (s *Spec) Masked() *Spec {
 	m := *s
 	m.from = maps.Clone(s.from)
@@ -60,6 +61,7 @@ func (s *Spec) Masked() *Spec {
 	}
 	m.Seeds.Arrivals, m.Seeds.Order = cloneInt(s.Seeds.Arrivals), cloneInt(s.Seeds.Order)
 	m.Seeds.Retry, m.Seeds.Abandon = cloneInt(s.Seeds.Retry), cloneInt(s.Seeds.Abandon)
+	m.maskOwn(s.Secrets())
 	return &m
 }
 
