@@ -39,7 +39,7 @@ const maxServers = 1024
 func (r *run) prove() {
 	for _, c := range r.caps {
 		for i := range r.servers {
-			if k := &r.servers[i]; k.part == c.Part.Or(0) && c.CachedTokens != "" {
+			if k := &r.servers[i]; k.part == c.Part.Or(0) && k.url == c.URL.Or(0) && c.CachedTokens != "" {
 				k.probe, k.by = c.CachedTokens, c.By
 			}
 		}
@@ -122,7 +122,7 @@ func (r *run) called(i int) string {
 	if q.Phase == tape.PhaseMeasure {
 		return fmt.Sprintf("request %d", q.Seq)
 	}
-	return fmt.Sprintf("request %d (phase %s)", q.Seq, q.Phase)
+	return fmt.Sprintf("%s (phase %s)", RequestName(q.Seq), q.Phase)
 }
 
 // evidence describes every server of the run.

@@ -263,7 +263,7 @@ func (r *run) factsChanged(c Check) Check {
 		}
 		var texts []string
 		for _, x := range names {
-			texts = append(texts, fmt.Sprintf("%q in %s, first in request %d", short(cmp.Or(x.name, r.askedOf(i)), 60), thousands(x.n), x.first))
+			texts = append(texts, fmt.Sprintf("%q in %s, first in %s", short(cmp.Or(x.name, r.askedOf(i)), 60), thousands(x.n), RequestName(x.first)))
 		}
 		changes++
 		whys = append(whys, "replies of one server name several models: "+few(texts, 3))

@@ -18,6 +18,18 @@ const (
 	StateNone     = "not_observed"
 )
 
+// RequestName is what people call a request: "request 12" of the plan, and beyond it
+// "probe-3" and "prepare-0".
+func RequestName(seq int64) string {
+	switch {
+	case seq >= tape.ProbeSeq:
+		return "probe-" + strconv.FormatInt(seq-tape.ProbeSeq, 10)
+	case seq >= tape.PrepareSeq:
+		return "prepare-" + strconv.FormatInt(seq-tape.PrepareSeq, 10)
+	}
+	return "request " + thousands(seq)
+}
+
 // Probe is how the server was looked at before the load, or without one: steps with
 // their verdicts, and what they proved of it.
 type Probe struct {
@@ -49,6 +61,8 @@ type Capability struct {
 	State string `json:"state"`           // StateObserved, StateInferred, StateNone
 	Value string `json:"value,omitempty"` // "" of StateNone
 	From  string `json:"from,omitempty"`  // from what it is known, or why it is not
+	// Server is the URL of the one that was asked, where several were.
+	Server string `json:"server,omitempty"`
 }
 
 // probeVerdict judges a tape of a probe alone: the checks of the tape, and whether
@@ -102,12 +116,12 @@ func (r *run) probe() *Probe {
 			out.Status = &s.Status.V
 		}
 		if s.Request.OK && s.Request.V >= tape.ProbeSeq {
-			out.Request = "probe-" + strconv.FormatInt(s.Request.V-tape.ProbeSeq, 10)
+			out.Request = RequestName(s.Request.V)
 		}
 		p.Steps = append(p.Steps, out)
 	}
 	if len(r.caps) > 0 {
-		p.Capabilities = capabilities(r.caps)
+		p.Capabilities = r.capabilities()
 	}
 	if len(p.Steps) == 0 && len(p.Capabilities) == 0 && p.Requests == 0 && !p.Only {
 		return nil
@@ -115,8 +129,49 @@ func (r *run) probe() *Probe {
 	return p
 }
 
-// capabilities are the lines together, a later one adding to the earlier ones.
-func capabilities(lines []*tape.Capabilities) []Capability {
+// capabilities are those of each server that was asked.
+func (r *run) capabilities() []Capability {
+	type server struct{ part, url int64 }
+	var order []server
+	by := map[server][]*tape.Capabilities{}
+	for _, c := range r.caps {
+		s := server{c.Part.Or(0), c.URL.Or(0)}
+		if by[s] == nil {
+			order = append(order, s)
+		}
+		by[s] = append(by[s], c)
+	}
+	var out []Capability
+	for _, s := range order {
+		list := together(by[s])
+		if len(order) > 1 {
+			name := r.serverName(s.part, s.url)
+			for i := range list {
+				list[i].Server = name
+			}
+		}
+		out = append(out, list...)
+	}
+	return out
+}
+
+// serverName is the URL of a server, of a merged tape with its part.
+func (r *run) serverName(part, url int64) string {
+	h, of := r.header, ""
+	if parts := r.parts(); part >= 0 && part < int64(len(parts)) {
+		h, of = &parts[part].Header, fmt.Sprintf(" (part %d)", part)
+	}
+	if url >= 0 && url < int64(len(h.Server.URLs)) {
+		return h.Server.URLs[url] + of
+	}
+	if url == 0 {
+		return h.Server.URL + of
+	}
+	return fmt.Sprintf("server %d%s", url, of)
+}
+
+// together are lines of one server, a later one adding to the earlier ones.
+func together(lines []*tape.Capabilities) []Capability {
 	var out []Capability
 	add := func(name string, value func(c *tape.Capabilities) string) {
 		k := Capability{Name: name, State: StateNone}

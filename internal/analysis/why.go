@@ -49,15 +49,19 @@ type Triage struct {
 	State string `json:"state"`
 	Stage string `json:"stage,omitempty"` // that went wrong; empty: none did
 	Line  string `json:"line"`
+	// Unsaid: the analysis itself failed, so that nothing is said of the run.
+	Unsaid bool `json:"-"`
 
 	Stages   []Stage   `json:"stages"`
 	Failures []Failure `json:"failures,omitempty"` // most frequent first
-	Missed   []Check   `json:"missed,omitempty"`   // of severity fail first; Do as everywhere
-	Evidence []string  `json:"evidence,omitempty"` // of Missed, at the same index: the command that shows it
-	Notes    []string  `json:"notes,omitempty"`    // said before the first request
-	Faults   []string  `json:"tape_faults,omitempty"`
-	Log      []LogLine `json:"log,omitempty"` // of run.log, the lines that matter here
-	Next     []Step    `json:"next,omitempty"`
+	// Steps are those of looking at the server that failed before any request.
+	Steps    []ProbeStep `json:"failed_steps,omitempty"`
+	Missed   []Check     `json:"missed,omitempty"`   // of severity fail first; Do as everywhere
+	Evidence []string    `json:"evidence,omitempty"` // of Missed, at the same index: the command that shows it
+	Notes    []string    `json:"notes,omitempty"`    // said by the run, before it or after
+	Faults   []string    `json:"tape_faults,omitempty"`
+	Log      []LogLine   `json:"log,omitempty"` // of run.log, the lines that matter here
+	Next     []Step      `json:"next,omitempty"`
 }
 
 // Stage is how far one stage went.
@@ -142,10 +146,12 @@ type why struct {
 func (w *why) triage() *Triage {
 	t := &w.t
 	t.Run, t.Name, t.Faults = w.res.Run, w.res.Name, w.res.About.Faults
+	w.answersOfProbe()
 	t.Failures = w.failures()
+	t.Steps = slices.DeleteFunc(w.failedSteps(), func(s ProbeStep) bool { return s.Request != "" })
 	for _, severity := range []string{SeverityFail, SeverityNote} {
 		for _, c := range w.res.Verdict.Checks {
-			if c.Severity == severity && c.Result == ResultMiss {
+			if c.Severity == severity && c.Result == ResultMiss && !w.wholeTape(c.Name) {
 				t.Missed = append(t.Missed, c)
 				t.Evidence = append(t.Evidence, fmt.Sprintf("tokentape explain checks.%s %s", c.Name, w.at.Run))
 			}
@@ -161,10 +167,26 @@ func (w *why) triage() *Triage {
 	return t
 }
 
+// wholeTape reports a check that holds the end of the run against the tape, where the
+// tape is whole and the triage says itself how the run ended.
+func (w *why) wholeTape(check string) bool {
+	return check == "tape_complete" && w.run.footer != nil && len(w.res.About.Faults) == 0 && len(w.run.parts()) == 0
+}
+
+// failuresLine says how many requests failed, and how.
+func (w *why) failuresLine() string {
+	f := w.t.Failures[0]
+	line := fmt.Sprintf("%s of %s ended %s", thousands(f.Count), plural(f.Of, "request"), f.Class)
+	if n := len(w.t.Failures) - 1; n > 0 {
+		line += fmt.Sprintf(", and %s of %s", thousands(w.otherFailures()), classes(n))
+	}
+	return line
+}
+
 // judge finds the state, the stage and the line.
 func (w *why) judge() {
 	t, about := &w.t, w.res.About
-	over := w.missed(CheckFailures)
+	over, steps := w.missed(CheckFailures), w.failedSteps()
 	switch {
 	case w.run.footer == nil:
 		t.State, t.Stage = StateFailed, StageRecord
@@ -180,23 +202,22 @@ func (w *why) judge() {
 		t.State, t.Stage, t.Line = StateFailed, StageRecord, "a fault of tokentape itself broke the run off: "+about.StopWhy
 	case about.Stop == tape.ReasonDataset:
 		t.State, t.Stage, t.Line = StateFailed, StageConfiguration, "a row of the dataset could not be sent: "+about.StopWhy
+	case about.Stop == tape.ReasonInterrupted && w.probeOnly():
+		t.State, t.Line = StateStopped, fmt.Sprintf("the user stopped it after %s of the probe", plural(w.res.Probe.Requests, "request"))
+	case w.probeOnly() && len(steps) > 0:
+		w.judgeProbe(steps)
 	case about.Stop == tape.ReasonInterrupted:
 		t.State, t.Line = StateStopped, fmt.Sprintf("the user stopped it after %s of %s", plural(w.res.Counts.Issued, "measured request"), thousands(w.res.Counts.Planned))
-	case about.Stop == tape.ReasonRefused, about.Stop == tape.ReasonWarmup, about.Stop == tape.ReasonPrepare, about.Stop == tape.ReasonAbort, over != nil,
+	case about.Stop == tape.ReasonRefused, about.Stop == tape.ReasonWarmup, about.Stop == tape.ReasonPrepare, about.Stop == tape.ReasonProbe, about.Stop == tape.ReasonAbort, over != nil,
 		w.res.Counts.OK == 0 && w.res.Counts.Failed > 0:
 		t.State, t.Stage = StateFailed, StageRequest
 		t.Line = cmp.Or(about.StopWhy, w.res.Verdict.Line)
 		if len(t.Failures) > 0 {
-			f := t.Failures[0]
-			t.Stage = f.Stage
-			t.Line = fmt.Sprintf("%s of %s ended %s", thousands(f.Count), plural(f.Of, "request"), f.Class)
-			if n := len(t.Failures) - 1; n > 0 {
-				t.Line += fmt.Sprintf(", and %s of %s", thousands(w.otherFailures()), classes(n))
-			}
+			t.Stage, t.Line = t.Failures[0].Stage, w.failuresLine()
 			switch about.Stop {
 			case tape.ReasonRefused:
 				t.Line += "; the first request was refused, so no more were sent"
-			case tape.ReasonWarmup, tape.ReasonPrepare, tape.ReasonAbort:
+			case tape.ReasonWarmup, tape.ReasonPrepare, tape.ReasonProbe, tape.ReasonAbort:
 				t.Line += "; that stopped the run: " + about.Stop
 			}
 		}
@@ -207,7 +228,9 @@ func (w *why) judge() {
 		t.State, t.Stage, t.Line = StateUnfit, StageRecord, "the tape is not as it was written: "+about.Faults[0]
 	case !w.res.Verdict.Fit:
 		t.State = StateUnfit
-		t.Stage = checkStage(t.Missed[0].Name)
+		if t.Stage = StageRecord; len(t.Missed) > 0 {
+			t.Stage = checkStage(t.Missed[0].Name)
+		}
 		t.Line = strings.TrimPrefix(w.res.Verdict.Line, "NOT fit for use: ")
 	case len(t.Missed) > 0 || len(t.Notes) > 0:
 		t.State, t.Line = StateNotes, strings.TrimPrefix(w.res.Verdict.Line, "fit for use; ")
@@ -250,10 +273,20 @@ func (w *why) stages() {
 		StageStream:  fmt.Sprintf("%s ended well", plural(n.OK, "measured answer")),
 		StageRecord:  "the tape is whole: " + w.res.About.Stop,
 	}
+	probed := map[string]Stage{}
+	if w.probeOnly() {
+		for _, s := range w.probeStages(w.failedSteps()) {
+			probed[s.Name] = s
+		}
+	}
 	for _, name := range Stages() {
 		s := Stage{Name: name, State: StageOK, Text: good[name]}
 		if found := bad[name]; len(found) > 0 {
 			s.State, s.Text = StageBad, join(found, ", ")
+		}
+		if p, ok := probed[name]; ok {
+			w.t.Stages = append(w.t.Stages, p)
+			continue
 		}
 		switch name {
 		case StageRecord:
@@ -273,6 +306,9 @@ func (w *why) stages() {
 		case StageStream:
 			if n.OK == 0 && s.State == StageOK {
 				s.State, s.Text = StageUnknown, "no answer came so far"
+				if came := w.answered(); came > 0 {
+					s.Text = fmt.Sprintf("none ended well; %s came", plural(came, "answer"))
+				}
 			}
 		}
 		if w.t.Stage == name && s.State == StageOK {
@@ -282,8 +318,21 @@ func (w *why) stages() {
 	}
 }
 
+// answered is how many requests had an answer, whatever it was.
+func (w *why) answered() (n int64) {
+	for i := range w.seen.ends {
+		if w.seen.ends[i].status != 0 {
+			n++
+		}
+	}
+	return n
+}
+
 func (w *why) configured() string {
-	text := fmt.Sprintf("%s · %s", w.res.About.URL, w.res.About.Model)
+	text := w.res.About.URL
+	if m := w.res.About.Model; m != "" {
+		text += " · " + m
+	}
 	if w.res.Counts.Planned > 0 {
 		text += fmt.Sprintf(" · %s planned", plural(w.res.Counts.Planned, "request"))
 	}
@@ -340,6 +389,14 @@ func (w *why) next() {
 			add("df -h "+w.at.Run, "is there room on the disk?")
 		}
 		add(report, "reads what is on the tape, and sends nothing")
+	}
+	for _, s := range w.failedSteps() {
+		if s.Do != "" && !slices.ContainsFunc(t.Next, func(n Step) bool { return n.Why == s.Do }) {
+			t.Next = append(t.Next, Step{Why: s.Do})
+		}
+	}
+	if w.probeOnly() && t.State == StateFailed && w.at.Spec != "" {
+		add("tokentape probe "+w.at.Spec, "the same probe again, once that is mended")
 	}
 	for _, f := range t.Failures {
 		if f.Command != "" {
@@ -401,7 +458,7 @@ func WhyNoTape(at Whereabouts, err error) *Triage {
 
 // WhyNoAnalysis is the Triage of a tape on which the analysis itself failed.
 func WhyNoAnalysis(at Whereabouts, what string) *Triage {
-	t := &Triage{State: StateFailed, Stage: StageAnalysis, Line: what}
+	t := &Triage{State: StateFailed, Stage: StageAnalysis, Line: what, Unsaid: true}
 	for _, name := range Stages() {
 		s := Stage{Name: name, State: StageUnknown, Text: "the analysis would say"}
 		if name == StageAnalysis {

@@ -91,6 +91,7 @@ type whyEnd struct {
 	conn          int64 // 0: none
 	length        int64 // prompt tokens, else bytes of the body; −1: neither is known
 	remote        int32 // −1: none
+	status        int   // of the answer; 0: none came
 	class         *whyClass
 	ok, reused    bool
 	tokens        bool // length counts tokens
@@ -136,7 +137,7 @@ func (s *whySeen) request(q *tape.Request) {
 	if q.Outcome != tape.OutcomeOK && !q.Outcome.Failed() {
 		return // cut short by the user or on purpose
 	}
-	e := whyEnd{released: q.TReleased.Or(absentTime), seq: q.Seq, length: -1, remote: -1, ok: q.Outcome == tape.OutcomeOK}
+	e := whyEnd{released: q.TReleased.Or(absentTime), seq: q.Seq, length: -1, remote: -1, status: q.HTTP.Status, ok: q.Outcome == tape.OutcomeOK}
 	switch n := q.Asked.Input; {
 	case n.OK:
 		e.length, e.tokens = n.V, true

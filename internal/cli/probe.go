@@ -154,6 +154,7 @@ func (a *app) probeOnto(ctx context.Context, j *job, clk *clock.Clock, w *tape.W
 		Spec: j.spec.JSON(), Plan: tape.PlanRef{Kind: "none"}, Tok: j.count.ref(), Host: hostFacts(), Server: res.Server, Notes: notes,
 		Anchor: tape.Anchor{Wall: wall.Format(time.RFC3339Nano), Clock: "monotonic", Machine: machine, ReadStamp: c.ReadStamp()},
 	}
+	j.veil(&head)
 	put(&head)
 	connected := false
 	for i := range res.Steps {
@@ -169,7 +170,7 @@ func (a *app) probeOnto(ctx context.Context, j *job, clk *clock.Clock, w *tape.W
 	default:
 		p := j.prober(clk, c, res, head.Run)
 		p.Book = func(q *tape.Request) { foot.Preparation++; put(q) }
-		p.Emit = func(s tape.Step) { put(&s) }
+		p.Emit, p.Keep = func(s tape.Step) { put(&s) }, func(ex *tape.Example) { put(ex) }
 		what := probe.Full
 		switch j.spec.Probe {
 		case "short":
@@ -229,7 +230,7 @@ func (j *job) probeOf(clk *clock.Clock, c *client.Client, pre *probe.Result, run
 	return func(ctx context.Context, book func(*tape.Request), emit func(tape.Record)) error {
 		defer c.CloseIdle() // the load's first request finds no connection ready, as without a probe
 		p := j.prober(clk, c, pre, runID)
-		p.Book, p.Emit = book, func(s tape.Step) { emit(&s) }
+		p.Book, p.Emit, p.Keep = book, func(s tape.Step) { emit(&s) }, func(ex *tape.Example) { emit(ex) }
 		caps, err := p.Run(ctx, j.spec.Probe)
 		emit(caps)
 		return err

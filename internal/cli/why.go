@@ -64,9 +64,14 @@ folder of runs: the newest in it. Without RUN it is runs.`,
 		}
 		var b bytes.Buffer
 		if format == "json" {
-			return a.printed(report.WhyJSON(&b, t), &b)
+			err = a.printed(report.WhyJSON(&b, t), &b)
+		} else {
+			err = a.printed(report.WhyText(&b, t, consoleOptions(a.stdout)), &b)
 		}
-		return a.printed(report.WhyText(&b, t, consoleOptions(a.stdout)), &b)
+		if err == nil && t.Unsaid {
+			return &exitError{code: exitInternal, msg: "what became of the run could not be said: " + t.Line}
+		}
+		return err
 	}
 	return cmd
 }

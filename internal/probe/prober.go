@@ -64,9 +64,11 @@ type Prober struct {
 	Look         *Result // what GETs told; nil: nothing
 	// Content counts the tokens of a text by the model's own tokenizer; nil: there is none.
 	Content func(text string) (int64, error)
-	// Book takes each request that was sent, Emit each step; both in order.
+	// Book takes each request that was sent, Emit each step; both in order. Keep, where
+	// there is one, takes an example of each class of failures with its bytes.
 	Book func(*tape.Request)
 	Emit func(tape.Step)
+	Keep func(*tape.Example)
 }
 
 // FailedError is a request of the probe that did not end well.
@@ -91,7 +93,7 @@ func (e *FailedError) Error() string {
 func (p *Prober) Run(ctx context.Context, what string) (*tape.Capabilities, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxProbe, ErrBound)
 	defer cancel()
-	b := &battery{Prober: p, ctx: ctx, found: newFindings(p.Look)}
+	b := &battery{Prober: p, ctx: ctx, found: newFindings(p.Look), kept: map[tape.Class]bool{}}
 	b.found.root = p.Base.Root
 	b.run(what)
 	caps := b.found.capabilities()
@@ -175,6 +177,7 @@ type battery struct {
 	asked  int   // prompts made by fresh
 	failed *FailedError
 	found  *findings
+	kept   map[tape.Class]bool // classes of failures that Keep has had
 }
 
 // lengthens are sampling fields that the probe leaves out: they change how long
@@ -235,6 +238,10 @@ func (b *battery) send(a question) *reply {
 	}
 	r.seen = fieldsOf(d, answer.Wire)
 	b.Book(req)
+	if ex := answer.Example; ex != nil && b.Keep != nil && !b.kept[ex.Class()] {
+		b.kept[ex.Class()] = true
+		b.Keep(ex)
+	}
 	b.note(r, x.URL(), headers(answer.Header, secret.New(cfg.Secrets)))
 	return r
 }

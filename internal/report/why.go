@@ -25,6 +25,9 @@ func WhyText(w io.Writer, t *analysis.Triage, o Options) error {
 		p.hang("  ", clean(about), dim)
 	}
 	whyStages(p, t)
+	for _, s := range t.Steps {
+		whyStep(p, s)
+	}
 	for _, f := range t.Failures {
 		whyFailure(p, f)
 	}
@@ -39,7 +42,7 @@ func WhyText(w io.Writer, t *analysis.Triage, o Options) error {
 		}
 	}
 	if len(t.Notes) > 0 {
-		p.heading("Said before the first request")
+		p.heading("Notes")
 		for _, n := range t.Notes {
 			p.hang("  · ", clean(n), plain)
 		}
@@ -97,6 +100,24 @@ func whyStages(p *page, t *analysis.Triage) {
 	}
 }
 
+// whyStep shows a step of looking at the server that failed, with what came back.
+func whyStep(p *page, s analysis.ProbeStep) {
+	p.heading(clean("step " + s.Name))
+	if s.URL != "" {
+		p.bytes("    > ", clean("GET "+s.URL), plain)
+	}
+	if s.Status != nil {
+		p.line("    < "+count(*s.Status), plain)
+	}
+	for _, h := range s.Headers {
+		p.bytes("    < ", clean(h), plain)
+	}
+	p.hang("  seen       ", clean(s.Seen), plain)
+	if s.Do != "" {
+		p.hang("  do         ", clean(s.Do), plain)
+	}
+}
+
 func whyFailure(p *page, f analysis.Failure) {
 	head := fmt.Sprintf("%s · %s of %s %s", f.Class, count(f.Count), count(f.Of), plural(f.Of, "request"))
 	if f.Retried > 0 {
@@ -141,7 +162,7 @@ func whyFailure(p *page, f analysis.Failure) {
 }
 
 func whyMoment(m *analysis.Moment) string {
-	text := fmt.Sprintf("request %s, released at %.3f s", count(m.Seq), m.TS)
+	text := fmt.Sprintf("%s, released at %.3f s", analysis.RequestName(m.Seq), m.TS)
 	if m.Wall != "" {
 		text += ", " + m.Wall
 	}
@@ -151,7 +172,7 @@ func whyMoment(m *analysis.Moment) string {
 // whyExample shows the bytes of an example: what was sent behind >, what came
 // behind <, what is said of it in brackets.
 func whyExample(p *page, e *analysis.WireExample, says string) {
-	head := fmt.Sprintf("request %s", count(e.Seq))
+	head := analysis.RequestName(e.Seq)
 	if e.Attempt > 1 {
 		head += fmt.Sprintf(", attempt %d", e.Attempt)
 	}
