@@ -248,11 +248,12 @@ func (x *index) find(id string) (candidate, *Entry, bool) {
 
 // listing is what the list shows at a moment.
 type listing struct {
-	Runs  []*Entry `json:"runs"`
-	Left  leftOut  `json:"left_out"`
-	Done  int      `json:"done"` // of Total files that a running scan still reads; 0 of 0: none runs
-	Total int      `json:"total"`
-	Error string   `json:"error,omitempty"`
+	Runs     []*Entry `json:"runs"`
+	Left     leftOut  `json:"left_out"`
+	Scanning bool     `json:"scanning,omitempty"` // this is not yet all
+	Done     int      `json:"done,omitempty"`     // of Total new files that are read
+	Total    int      `json:"total,omitempty"`
+	Error    string   `json:"error,omitempty"`
 }
 
 // list are the runs, newest first.
@@ -261,7 +262,7 @@ func (x *index) list() listing {
 	defer x.mu.Unlock()
 	l := listing{Runs: []*Entry{}, Left: x.left}
 	if x.scanning != nil {
-		l.Done, l.Total = x.done, x.total
+		l.Scanning, l.Done, l.Total = true, x.done, x.total
 	}
 	if x.err != nil {
 		l.Error = shown(x.err.Error(), mostLine)

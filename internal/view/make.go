@@ -72,7 +72,7 @@ func (s *source) Again() (analysis.Source, func() error, error) {
 func (x *index) analyse(ctx context.Context, c candidate, j *job) (*analysis.Results, error) {
 	power, err := x.power(c)
 	if err != nil {
-		return nil, fmt.Errorf("power series: %w", err)
+		return nil, fmt.Errorf("%s beside the tape: %w", bundle.PowerName, err)
 	}
 	r, err := x.openTape(c.rel, path.Base(c.rel), j)
 	if err != nil {

@@ -145,7 +145,7 @@ async function listPage() {
       if (!r.ok) throw new Error(`HTTP ${r.status}`);
       asOf = new Date().toLocaleTimeString();
       const l = await r.json();
-      soonAgain = l.total > 0;
+      soonAgain = l.scanning;
       const now = r.headers.get("ETag");
       if (now !== tag) {
         tag = now;
