@@ -67,7 +67,7 @@ func (p *Pack) Verify() (*Report, error) {
 	r.SHA256 = hex.EncodeToString(whole.Sum(nil))
 	p.archive(r)
 	sums := p.checksums(r)
-	p.seal(r)
+	p.seal(r, sums)
 	if h := r.Header; h != nil {
 		p.named(r, h, sums)
 	}
@@ -133,7 +133,7 @@ func (p *Pack) checksums(r *Report) map[string]string {
 	case string(list) != want.String():
 		r.Add("checksums", Broken, "%s", unlike(string(list), want.String()))
 	default:
-		r.Add("checksums", Proved, "%d members are as %s has them, none is missing and none is beside them", len(p.members)-1, SumsName)
+		r.Add("checksums", Proved, "%d members are as %s has them, none is missing, none is unlisted", len(p.members)-1, SumsName)
 	}
 	return sums
 }
@@ -176,8 +176,10 @@ func unlike(have, want string) string {
 	return strings.Join(found, "; ")
 }
 
-// seal reads the tape to its end: its lines prove themselves by the footer.
-func (p *Pack) seal(r *Report) {
+// seal reads the tape to its end: its lines prove themselves by the footer. Of its
+// hashes it gives the two by which others know it: of its lines, as reports name it,
+// and of the file, where that is another.
+func (p *Pack) seal(r *Report, sums map[string]string) {
 	var name string
 	for _, m := range p.members {
 		if isTape(m.Name) {
@@ -221,7 +223,12 @@ func (p *Pack) seal(r *Report) {
 	case footer == nil:
 		r.Add("tape", Broken, "%s ends without its footer: the run was killed, or the tape cut; nothing seals it", name)
 	default:
-		r.Add("tape", Proved, "%s: %d requests, sealed by its footer (sha256 %.12s…)", name, n, footer.SHA256)
+		lines := t.SHA256()
+		file := ""
+		if sums[name] != lines {
+			file = fmt.Sprintf(", of the file %.12s…", sums[name])
+		}
+		r.Add("tape", Proved, "%s: %d requests, sealed by its footer; sha256 of its lines, as reports name the tape, %.12s…%s", name, n, lines, file)
 	}
 	if h := r.Header; h != nil {
 		if h.Run != p.Manifest.Run {

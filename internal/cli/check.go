@@ -18,6 +18,7 @@ import (
 	"tokentape/internal/bundle"
 	"tokentape/internal/provenance"
 	"tokentape/internal/report"
+	"tokentape/internal/report/html"
 	"tokentape/tape"
 )
 
@@ -29,7 +30,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Long: `check reads a pack to its end and says of each thing that must hold whether it is
 proved, cannot be proved here, or is broken: the frame of the archive, the checksum
 of every member, the tape's own seal, the hashes of spec, plan and dataset that the
-tape names, and results.json, which is computed again from the tape.
+tape names, and every report in it, which is made again from the tape. Of run.log and
+power.csv nothing but their checksum can be proved, and it says so.
 
 It proves that nothing was lost or changed by accident, and that the numbers are the
 tape's. Who made the pack it does not prove: compare its sha256.`,
@@ -98,17 +100,67 @@ func (a *app) showCheck(path string, p *bundle.Pack, r *bundle.Report) {
 	}
 }
 
-// packedViews are the reports that are computed again, by their names in a pack.
-var packedViews = []struct {
-	name string
-	view func(w io.Writer, r *analysis.Results) error
-}{
-	{bundle.ResultsName, report.JSON},
-	{"report.txt", func(w io.Writer, r *analysis.Results) error {
-		return report.Console(w, r, report.Options{Width: 100, Full: true})
-	}},
-	{"stats.csv", report.StatsCSV},
-	{"requests.csv", report.RequestsCSV},
+// packedView is a report that is computed again.
+type packedView struct {
+	name string                                         // in a pack
+	view func(w io.Writer, r *analysis.Results) error   // as a run makes it
+	also []func(w io.Writer, r *analysis.Results) error // as report can make it too
+	hint string                                         // where it is another
+}
+
+// packedViews are those that a run always has.
+var packedViews = []packedView{
+	{name: bundle.ResultsName, view: report.JSON},
+	{name: "report.txt", view: packedConsole},
+	{name: "stats.csv", view: report.StatsCSV},
+	{name: "requests.csv", view: report.RequestsCSV},
+}
+
+// addedViews are those that a folder may have besides, of the run or of report.
+var addedViews = []packedView{
+	{name: "server.csv", view: report.ServerCSV},
+	{name: pageName, view: packedPage(html.Languages()[0]), also: pagesBut(html.Languages()[1:])},
+	{name: "report.md", view: packedMarkdown(false), also: []func(io.Writer, *analysis.Results) error{packedMarkdown(true)},
+		hint: "; if options of report made it so, pack one that was made without"},
+}
+
+func packedConsole(w io.Writer, r *analysis.Results) error {
+	return report.Console(w, r, report.Options{Width: 100, Full: true})
+}
+
+func packedMarkdown(full bool) func(io.Writer, *analysis.Results) error {
+	return func(w io.Writer, r *analysis.Results) error {
+		return report.Markdown(w, r, report.Options{Width: 100, Full: full})
+	}
+}
+
+func packedPage(lang string) func(io.Writer, *analysis.Results) error {
+	return func(w io.Writer, r *analysis.Results) error { return writePage(w, r, lang) }
+}
+
+func pagesBut(langs []string) (out []func(io.Writer, *analysis.Results) error) {
+	for _, lang := range langs {
+		out = append(out, packedPage(lang))
+	}
+	return out
+}
+
+// made makes a view, and says whether it, or one of its other forms, is what the
+// pack has. If none is, text is the form that is most like it.
+func (v *packedView) made(have []byte, r *analysis.Results) (text []byte, equal bool, err error) {
+	for _, view := range append([]func(io.Writer, *analysis.Results) error{v.view}, v.also...) {
+		var b bytes.Buffer
+		if err := view(&b, r); err != nil {
+			return nil, false, err
+		}
+		if bytes.Equal(have, b.Bytes()) {
+			return nil, true, nil
+		}
+		if text == nil || common(have, b.Bytes()) > common(have, text) {
+			text = b.Bytes()
+		}
+	}
+	return text, false, nil
 }
 
 // again makes the reports of the packed tape again, as the run did.
@@ -120,35 +172,44 @@ func again(path string, p *bundle.Pack, r *bundle.Report, show *loading) {
 		r.Add("results", bundle.Broken, "there is no %s, which every pack has", bundle.ResultsName)
 		return
 	}
-	res, err := analyse(path, analysis.Options{Watch: show.tape()}, "")
+	res, err := analyse(path, analysis.Options{Charts: p.Has(pageName), Watch: show.tape()}, "")
 	if err != nil {
 		r.Add("results", bundle.Broken, "the tape cannot be analysed: %v", err)
 		return
 	}
 	by, same := resultsBy(p, r.Header)
 	var equal []string
-	for _, v := range packedViews {
+	for _, v := range slices.Concat(packedViews, addedViews) {
 		if !p.Has(v.name) {
 			continue
 		}
 		have, err := member(p, v.name)
-		var b bytes.Buffer
+		var text []byte
+		var equals bool
 		if err == nil {
-			err = v.view(&b, res)
+			text, equals, err = v.made(have, res)
 		}
 		switch {
 		case err != nil:
 			r.Add("results", bundle.Broken, "%s cannot be made again: %v", v.name, err)
-		case bytes.Equal(have, b.Bytes()):
+		case equals:
 			equal = append(equal, v.name)
 		case !same:
-			r.Add("results", bundle.NotProved, "%s was made by another build of tokentape (%s; this is %s): %s", v.name, by, version(), firstDifference(have, b.Bytes()))
+			r.Add("results", bundle.NotProved, "%s was made by another build of tokentape (%s; this is %s): %s", v.name, by, version(), firstDifference(have, text))
 		default:
-			r.Add("results", bundle.Broken, "%s is not what the tape says: %s", v.name, firstDifference(have, b.Bytes()))
+			r.Add("results", bundle.Broken, "%s is not what the tape says: %s%s", v.name, firstDifference(have, text), v.hint)
 		}
 	}
 	if len(equal) > 0 {
 		r.Add("results", bundle.Proved, "made again from the tape, byte for byte: %s", strings.Join(equal, ", "))
+	}
+	for _, m := range []struct{ name, what string }{
+		{bundle.LogName, "the tape does not hold what the run logged"},
+		{bundle.PowerName, "it was measured beside the run, and no tape names it; the energy in the reports is of it"},
+	} {
+		if p.Has(m.name) {
+			r.Add(m.name, bundle.NotProved, "%s: whoever packed it could have changed it", m.what)
+		}
 	}
 }
 
@@ -198,7 +259,8 @@ func firstDifference(packed, made []byte) string {
 		if i >= len(b) || a[i] != b[i] {
 			other := "nothing"
 			if i < len(b) {
-				other = clip(b[i])
+				from := apart(a[i], b[i])
+				a[i], other = a[i][from:], clip(b[i][from:])
 			}
 			return fmt.Sprintf("line %d of it is %s, of the tape comes %s", i+1, clip(a[i]), other)
 		}
@@ -206,12 +268,30 @@ func firstDifference(packed, made []byte) string {
 	return fmt.Sprintf("%d lines are missing", len(b)-len(a))
 }
 
+// apart is where to begin showing two lines, so that what differs is shown: at their
+// beginning, or some way before the first byte that differs.
+func apart(a, b string) int {
+	const before, shown = 30, 70
+	if n := common(a, b); n >= shown {
+		return n - before
+	}
+	return 0
+}
+
+// common is how many bytes two texts begin with alike.
+func common[T string | []byte](a, b T) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
 func clip(line string) string {
 	line = strings.TrimSpace(line)
 	if len(line) > 80 {
-		line = strings.ToValidUTF8(line[:80], "") + "…"
+		line = line[:80] + "…"
 	}
-	return line
+	return strings.ToValidUTF8(line, "")
 }
 
 // printable takes what could steer a terminal out of a text that others wrote.

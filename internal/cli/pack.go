@@ -26,9 +26,9 @@ func (a *app) packCommand() *cobra.Command {
 		Short: "Make one file of a run, for others to read and check",
 		Long: `pack puts a run into one file: its tape, spec, plan, reports and log, the manifest
 of its dataset, and checksums of all of them. RUN is what report takes. The pack is a
-zip archive, the same bytes for the same files; nothing in it was written by others
-than tokentape. The prompts stay out, unless --prompts asks for the dataset: then its
-hash must be the one that the tape names.
+zip archive, the same bytes for the same files. It takes the files that tokentape
+writes into a run's folder, and power.csv, by their names; no other file of the folder.
+The prompts stay out, unless --prompts asks for the dataset: then its hash must be the one that the tape names.
 
 tokentape check PACK proves that a pack is whole. Verbs that read a run read a pack
 too: tokentape report PACK.`,
