@@ -227,6 +227,7 @@ type Capabilities struct {
 	MaxTokensField string       `json:"max_tokens_field,omitempty"`
 	By             []string     `json:"by,omitempty"`  // "probe-0": the request of seq ProbeSeq + 0; "GET /path": an answer
 	Part           Opt[int64]   `json:"part,omitzero"` // as of a request
+	URL            Opt[int64]   `json:"url,omitzero"`  // index into server.urls of the one that was asked; absent: the first
 
 	UsageWhole   Opt[bool]         `json:"usage_whole,omitzero"`    // an answer that was not streamed carried usage
 	RoleChunk    string            `json:"role_chunk,omitempty"`    // when the role-only first chunk comes: RoleBefore, RoleWith

@@ -48,7 +48,7 @@ func (r *run) probeContradicted() Check {
 			bad = true
 		}
 		for _, caps := range r.caps {
-			if len(caps.By) == 0 || caps.Part.Or(0) != int64(q.Part) {
+			if len(caps.By) == 0 || caps.Part.Or(0) != int64(q.Part) || caps.URL.Or(0) != r.servers[q.Server].url {
 				continue
 			}
 			streamed := r.spec.Workload.Stream && !slices.Contains(f.flags, "not_streamed")

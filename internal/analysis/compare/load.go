@@ -148,11 +148,14 @@ func factsOf(h *tape.Header, caps []*tape.Capabilities, said []*tape.ServerFacts
 		delete(out, path)
 	}
 	for _, k := range caps {
-		c := *k
-		c.How, c.By = nil, nil // sentences with times
-		flattenJSON(out, "capabilities", c)
+		c, path := *k, "capabilities"
+		if n := k.URL.Or(0); n > 0 {
+			path = fmt.Sprintf("capabilities[%d]", n)
+		}
+		c.How, c.By, c.URL = nil, nil, tape.Opt[int64]{} // sentences with times
+		flattenJSON(out, path, c)
+		delete(out, path+".type")
 	}
-	delete(out, "capabilities.type")
 	var servers []string
 	for _, f := range said {
 		if f.When != tape.FactsBefore {
