@@ -10,7 +10,8 @@ import (
 	"tokentape/internal/sim"
 )
 
-// Node is a server of a disaggregated pair, or what stands for both.
+// Node is a server of a disaggregated pair, or what stands for both, or an exporter of
+// the devices that they run on.
 type Node string
 
 // The nodes.
@@ -18,13 +19,36 @@ const (
 	NodeUnified Node = "unified" // one server that does both
 	NodePrefill Node = "prefill"
 	NodeDecode  Node = "decode"
+	NodeNPU     Node = "npu"  // NPU Exporter of MindCluster, for Ascend
+	NodeDCGM    Node = "dcgm" // dcgm-exporter
 )
 
+// nodes are those that may have an address of their own.
+var nodes = []Node{NodePrefill, NodeDecode, NodeNPU, NodeDCGM}
+
+func (n Node) device() bool { return n == NodeNPU || n == NodeDCGM }
+
+// paired reports whether prefill and decode have pages of their own, so that the entry
+// has none.
+func (o *Options) paired() bool {
+	_, p := o.Nodes[NodePrefill]
+	_, d := o.Nodes[NodeDecode]
+	return p || d
+}
+
 // ServeNode answers as a node of the pair: its metrics page, health and server
-// information.
+// information; as an exporter of devices with its page alone.
 func (s *Server) ServeNode(node Node) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.count(string(node) + r.URL.Path)
+		if node.device() {
+			if r.URL.Path != "/metrics" {
+				http.NotFound(w, r)
+				return
+			}
+			s.devicePage(w, r, node)
+			return
+		}
 		w.Header().Set("Server", "uvicorn")
 		switch r.URL.Path {
 		case "/metrics", "/metrics/":
@@ -41,7 +65,7 @@ func (s *Server) ServeNode(node Node) http.Handler {
 // metricsPage answers in the text format of Prometheus, or as the faults of metrics
 // pages say.
 func (s *Server) metricsPage(w http.ResponseWriter, r *http.Request, node Node) {
-	st, started := s.metrics.since(s.engine.Stats())
+	st, started := s.metrics.since(node, s.engine.Stats())
 	m := metricsWriter{labels: `engine_type="` + string(node) + `",model_name="` + labelEscape.Replace(s.o.Model) + `"`}
 	m.node(&st, node, s.kvTokens())
 	m.head("process_start_time_seconds", "Start time of the process since unix epoch in seconds.", "gauge")

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -60,7 +61,7 @@ var MetricsKinds = []struct {
 // MetricsFault is one way in which metrics pages go wrong, from when on.
 type MetricsFault struct {
 	Kind     MetricsKind   `json:"kind"`
-	Node     Node          `json:"node,omitempty"` // of this node's page alone; "": of all. reset and restart are of all
+	Node     Node          `json:"node,omitempty"` // of this node's page alone; "": of all
 	Code     int           `json:"code,omitempty"`
 	Size     int64         `json:"size,omitempty"`
 	For      time.Duration `json:"for_ns,omitempty"`
@@ -117,10 +118,10 @@ func (f *MetricsFault) validate() error {
 	switch {
 	case !known:
 		return fmt.Errorf("kind %q is not one of %s", f.Kind, strings.Join(names, ", "))
-	case f.Node != "" && f.Node != NodeUnified && f.Node != NodePrefill && f.Node != NodeDecode:
-		return fmt.Errorf("node must be %s, %s or %s, not %q", NodeUnified, NodePrefill, NodeDecode, f.Node)
-	case f.Node != "" && once:
-		return fmt.Errorf("%s is of all nodes: leave node out", f.Kind)
+	case f.Node != "" && f.Node != NodeUnified && !slices.Contains(nodes, f.Node):
+		return fmt.Errorf("node must be %s or one of %v, not %q", NodeUnified, nodes, f.Node)
+	case f.Node.device() && once:
+		return fmt.Errorf("%s: the page of %s has no counters", f.Kind, f.Node)
 	case f.At < 0 || f.For < 0 || f.Requests < 0:
 		return errors.New("at, for and requests must be 0 or more")
 	case f.At > 0 && f.Requests > 0:
@@ -137,29 +138,37 @@ func (f *MetricsFault) validate() error {
 
 // metricsState is what resets and restarts have made of the counters.
 type metricsState struct {
-	mu      sync.Mutex
-	before  *sim.Stats // counters begin here; nil: at 0
-	started time.Time  // of the process, as the page tells it
-	down    int64      // until then the page is 503, by the engine's clock
-	pages   int64      // so far
-	begin   int64      // of the server, by the engine's clock
-	timers  []interface{ Stop() bool }
+	mu     sync.Mutex
+	began  time.Time // of all processes, as their pages tell it
+	anew   map[Node]anew
+	pages  int64 // so far
+	begin  int64 // of the server, by the engine's clock
+	timers []interface{ Stop() bool }
 }
 
-// since are the counters as the page tells them, and since when.
-func (m *metricsState) since(st sim.Stats) (sim.Stats, time.Time) {
+// anew is a node that was reset or restarted.
+type anew struct {
+	before  sim.Stats // its counters begin here
+	started time.Time // its process
+	down    int64     // until then its page is 503, by the engine's clock; with has
+	has     bool
+}
+
+// since are the counters as a node's page tells them, and since when.
+func (m *metricsState) since(node Node, st sim.Stats) (sim.Stats, time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.pages++
-	if m.before == nil {
-		return st, m.started
+	a, ok := m.anew[node]
+	if !ok {
+		return st, m.began
 	}
-	return st.Since(m.before), m.started
+	return st.Since(&a.before), a.started
 }
 
 // beginMetrics sets the clocks of faults that happen once at a time.
 func (s *Server) beginMetrics() {
-	s.metrics.started, s.metrics.begin = s.clk.Wall(), s.clk.Now()
+	s.metrics.began, s.metrics.begin = s.clk.Wall(), s.clk.Now()
 	for i := range s.o.MetricsFaults {
 		if f := &s.o.MetricsFaults[i]; f.At > 0 && (f.Kind == MetricsReset || f.Kind == MetricsRestart) {
 			s.metrics.timers = append(s.metrics.timers, s.clk.AfterFunc(int64(f.At), func() { s.restart(f) }))
@@ -187,9 +196,22 @@ func (s *Server) restart(f *MetricsFault) {
 	m := &s.metrics
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.before = &st
-	if f.Kind == MetricsRestart {
-		m.started, m.down = s.clk.Wall(), s.clk.Now()+int64(f.For)
+	if m.anew == nil {
+		m.anew = map[Node]anew{}
+	}
+	for _, node := range []Node{NodeUnified, NodePrefill, NodeDecode} {
+		if f.Node != "" && f.Node != node {
+			continue
+		}
+		a, again := m.anew[node]
+		if !again {
+			a.started = m.began
+		}
+		a.before = st
+		if f.Kind == MetricsRestart {
+			a.started, a.down, a.has = s.clk.Wall(), s.clk.Now()+int64(f.For), true
+		}
+		m.anew[node] = a
 	}
 }
 
@@ -207,7 +229,8 @@ func (s *Server) metricsFault(node Node, kind MetricsKind) *MetricsFault {
 // faultyPage sends a page as its faults have it.
 func (s *Server) faultyPage(w http.ResponseWriter, r *http.Request, node Node, page []byte) {
 	s.metrics.mu.Lock()
-	down, turn := s.metrics.down > s.clk.Now(), s.metrics.pages
+	a, turn := s.metrics.anew[node], s.metrics.pages
+	down := a.has && a.down > s.clk.Now() // the clock's epoch may lie ahead
 	s.metrics.mu.Unlock()
 	if f := s.metricsFault(node, MetricsHang); f != nil {
 		s.pause(r.Context(), 1<<62)

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"tokentape/internal/clock"
 )
 
 // page reads a node's metrics page into values by series, labels left out but for le
@@ -163,6 +165,81 @@ func TestMetricsRestart(t *testing.T) {
 	}
 }
 
+// One worker of a pair restarts, and its peer does not.
+func TestMetricsRestartOfANode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, err := ParseMetricsFault("restart,node=decode,at=10s,for=1s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newServer(t, quick(func(o *Options) {
+			o.Disaggregated, o.Nodes, o.MetricsFaults = true, map[Node]string{NodePrefill: "", NodeDecode: ""}, []MetricsFault{f}
+		}))
+		chat(s, 0, 4)
+		before := page(t, s, NodeDecode)
+		time.Sleep(10*time.Second + time.Millisecond)
+		if w := do(s.ServeNode(NodeDecode), "GET", "/metrics", ""); w.Code != 503 {
+			t.Errorf("status %d while it is down", w.Code)
+		}
+		p := page(t, s, NodePrefill)
+		time.Sleep(time.Second)
+		d := page(t, s, NodeDecode)
+		if p["num_requests_total"] != 1 || d["num_requests_total"] != 0 || p["process_start_time_seconds"] != before["process_start_time_seconds"] || d["process_start_time_seconds"] <= before["process_start_time_seconds"] {
+			t.Errorf("prefill %v, decode %v", p, d)
+		}
+	})
+}
+
+// A clock whose epoch lies ahead is no server that is down.
+func TestMetricsBeforeTheEpoch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clk := clock.New()
+		clk.Rebase(int64(time.Minute))
+		s := NewWithClock(quick(func(*Options) {}), clk)
+		defer s.Close()
+		if w := do(s, "GET", "/metrics", ""); clk.Now() >= 0 || w.Code != 200 {
+			t.Errorf("at %d status %d", clk.Now(), w.Code)
+		}
+	})
+}
+
+// Devices are as busy as the engine, and say it as their exporters do.
+func TestDevicePages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, quick(func(o *Options) {
+			o.Slots, o.DecodeBase, o.Nodes = 4, 10*time.Millisecond, map[Node]string{NodeNPU: "", NodeDCGM: ""}
+		}))
+		look := func(want float64) {
+			t.Helper()
+			for node, name := range map[Node]string{NodeNPU: "npu_chip_info_utilization", NodeDCGM: "DCGM_FI_DEV_GPU_UTIL"} {
+				w := do(s.ServeNode(node), "GET", "/metrics", "")
+				lines := 0
+				for line := range strings.Lines(w.Body.String()) {
+					if rest, ok := strings.CutPrefix(line, name+"{"); ok {
+						lines++
+						if _, v, _ := strings.Cut(rest, "} "); strings.Fields(v)[0] != fmt.Sprint(want) || (len(strings.Fields(v)) == 2) != (node == NodeNPU) {
+							t.Errorf("%q, want %g", line, want)
+						}
+					}
+				}
+				if w.Code != 200 || lines != devices {
+					t.Errorf("status %d, %s", w.Code, w.Body)
+				}
+			}
+		}
+		look(0)
+		done := make(chan bool)
+		go func() { chat(s, 0, 100); close(done) }()
+		time.Sleep(500 * time.Millisecond)
+		look(25)
+		if w := do(s, "GET", "/metrics", ""); w.Code != 200 {
+			t.Errorf("the server itself: %d", w.Code)
+		}
+		<-done
+		look(0)
+	})
+}
+
 func TestMetricsFaults(t *testing.T) {
 	get := func(t *testing.T, f string, header ...string) *httptest.ResponseRecorder {
 		t.Helper()
@@ -218,7 +295,7 @@ func TestMetricsFaults(t *testing.T) {
 		}()
 		get(t, "cut")
 	}()
-	for _, bad := range []string{"", "slo", "slow,for=x", "reset", "status,code=9", "slow,node=front", "restart,node=decode,at=1s", "reset,at=1s,requests=2", "many,size=-1", "slow,share=1"} {
+	for _, bad := range []string{"", "slo", "slow,for=x", "reset", "status,code=9", "slow,node=front", "restart,node=npu,at=1s", "reset,at=1s,requests=2", "many,size=-1", "slow,share=1"} {
 		if _, err := ParseMetricsFault(bad); err == nil {
 			t.Errorf("%q: accepted", bad)
 		}

@@ -3,6 +3,7 @@ package simserver
 import (
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"tokentape/internal/sim"
@@ -72,7 +73,7 @@ type Options struct {
 	Faults  []Fault       `json:"faults"`   // by their shares; at most one a request
 	FaultAt map[int]Fault `json:"fault_at"` // by number of the generation request, from 0; wins over Faults
 
-	Nodes         map[Node]string `json:"nodes"`          // addresses of prefill and decode servers' own metrics pages; the entry then has none
+	Nodes         map[Node]string `json:"nodes"`          // addresses of metrics pages: of prefill and decode servers, so that the entry has none, and of exporters of their devices (npu, dcgm)
 	MetricsFaults []MetricsFault  `json:"metrics_faults"` // of metrics pages
 
 	Scripts []Script `json:"scripts"` // timelines that answer every generation request instead of the engine
@@ -154,12 +155,12 @@ func (o *Options) Validate() error {
 		}
 	}
 	for node := range o.Nodes {
-		if node != NodePrefill && node != NodeDecode {
-			return fmt.Errorf("simulated server: a node must be %s or %s, not %q", NodePrefill, NodeDecode, node)
+		if !slices.Contains(nodes, node) {
+			return fmt.Errorf("simulated server: a node must be one of %v, not %q", nodes, node)
 		}
 	}
-	if len(o.Nodes) > 0 && !o.Disaggregated {
-		return fmt.Errorf("simulated server: nodes need Disaggregated")
+	if o.paired() && !o.Disaggregated {
+		return fmt.Errorf("simulated server: nodes prefill and decode need Disaggregated")
 	}
 	for i := range o.MetricsFaults {
 		if err := o.MetricsFaults[i].validate(); err != nil {

@@ -160,7 +160,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		serve = func(http.ResponseWriter, *http.Request) {}
 	case "/metrics", "/metrics/":
 		serve = func(w http.ResponseWriter, r *http.Request) { s.metricsPage(w, r, NodeUnified) }
-		if len(s.o.Nodes) > 0 { // the entry of a pair is a router, whose page is another
+		if s.o.paired() { // the entry of a pair is a router, whose page is another
 			serve = http.NotFound
 		}
 	case "/get_server_info", "/server_info":

@@ -118,7 +118,7 @@ func (f *simFlags) register(fs *pflag.FlagSet) {
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "of lengths, words, acceptance and faults")
 	fs.StringArrayVar(&f.faults, "fault", nil, "fault with its share (see above); may be repeated")
 	fs.StringArrayVar(&f.scripts, "script", nil, "`FILE[,weight=W]` of timelines that answer instead of the engine; may be repeated")
-	fs.StringSliceVar(&f.nodes, "metrics-addr", nil, "`prefill=ADDR,decode=ADDR`: a pair of servers with a metrics page each, behind --addr; with --disaggregated")
+	fs.StringSliceVar(&f.nodes, "metrics-addr", nil, "`NODE=ADDR,…`: more metrics pages: prefill and decode, a pair of servers behind --addr (with --disaggregated), npu and dcgm, exporters of their devices")
 	fs.StringArrayVar(&f.pageFaults, "metrics-fault", nil, "`KIND[,node=prefill][,at=3s]` of metrics pages (docs/sim.md); may be repeated")
 	fs.StringArrayVar(&f.faultsAt, "fault-at", nil, "`N:FAULT` of generation request N, counted from 0; may be repeated")
 }
@@ -199,7 +199,7 @@ func (f *simFlags) resolve(fs *pflag.FlagSet) (simserver.Options, error) {
 	for _, text := range f.nodes {
 		node, addr, ok := strings.Cut(text, "=")
 		if !ok {
-			return o, fmt.Errorf("--metrics-addr %s: must be prefill=ADDR,decode=ADDR", text)
+			return o, fmt.Errorf("--metrics-addr %s: must be NODE=ADDR, NODE prefill, decode, npu or dcgm", text)
 		}
 		if o.Nodes == nil {
 			o.Nodes = map[simserver.Node]string{}
@@ -266,7 +266,7 @@ func (a *app) sim(cmd *cobra.Command, f *simFlags) error {
 	fmt.Fprintln(a.stdout, srv.URL)
 	fmt.Fprintf(a.stderr, "simulated SGLang server with model %s; try: tokentape run --url %s --dataset data.jsonl\n", o.Model, strings.TrimPrefix(srv.URL, "http://"))
 	for _, node := range slices.Sorted(maps.Keys(srv.Nodes)) {
-		fmt.Fprintf(a.stderr, "metrics page of the %s server: %s/metrics\n", node, srv.Nodes[node])
+		fmt.Fprintf(a.stderr, "metrics page, %s: %s/metrics\n", node, srv.Nodes[node])
 	}
 	<-ctx.Done()
 	st := srv.Stats()
