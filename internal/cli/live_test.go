@@ -25,6 +25,10 @@ import (
 	"tokentape/tape"
 )
 
+// direct asks no environment for a proxy: net/http would remember the answer for all
+// tests that follow.
+var direct = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
 func liveData(t *testing.T, rows int) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -130,7 +134,7 @@ func TestLiveFlags(t *testing.T) {
 		t.Fatalf("%+v %v", v, err)
 	}
 	url := strings.TrimSpace(strings.TrimPrefix(said, "metrics of the run: "))
-	resp, err := http.Get(url)
+	resp, err := direct.Get(url)
 	if err != nil {
 		t.Fatalf("%q: %v", said, err)
 	}
@@ -158,7 +162,7 @@ func TestLivePage(t *testing.T) {
 	defer v.close()
 	url := strings.TrimSpace(strings.TrimPrefix(said.String(), "metrics of the run: "))
 	get := func() string {
-		resp, err := http.Get(url)
+		resp, err := direct.Get(url)
 		if err != nil {
 			t.Error(err)
 			return ""
