@@ -163,6 +163,7 @@ func (j *job) preflight(ctx context.Context, clk *clock.Clock) (*probe.Result, e
 	c := j.client(clk)
 	defer c.Close()
 	var first *probe.Result
+	j.looks = nil
 	for i, base := range j.bases {
 		look := j.look(j.witness(base).Watch(c), base)
 		look.Now = clk.Now
@@ -170,6 +171,7 @@ func (j *job) preflight(ctx context.Context, clk *clock.Clock) (*probe.Result, e
 		if err != nil {
 			return nil, j.refusal(err)
 		}
+		j.looks = append(j.looks, pre)
 		if i == 0 {
 			first = pre
 			continue

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -118,7 +119,13 @@ func (a *app) probe(ctx context.Context, j *job, out string, asJSON bool) error 
 	return probeErr
 }
 
-// probeOnto probes the first server and writes the whole tape. The first error is
+// mostProbed bounds how many of several servers are probed.
+const mostProbed = 16
+
+// toProbe are the servers that a probe asks: each of the target's, to a bound.
+func (j *job) toProbe() []spec.Base { return j.bases[:min(len(j.bases), mostProbed)] }
+
+// probeOnto probes the servers one by one and writes the whole tape. The first error is
 // what keeps the server from being measured, the second that of writing.
 func (a *app) probeOnto(ctx context.Context, j *job, clk *clock.Clock, w *tape.Writer) (probed, written error) {
 	c := j.client(clk)
@@ -128,22 +135,40 @@ func (a *app) probeOnto(ctx context.Context, j *job, clk *clock.Clock, w *tape.W
 	foot := tape.Footer{Reason: tape.ReasonCompleted, Failed: map[string]int64{}, Warmup: tape.Some(int64(0)), Tail: tape.Some(int64(0))}
 
 	waiting := a.waiting(clk, j)
-	look := j.look(c, j.bases[0])
-	look.Now, look.All = clk.Now, true
-	res, err := &probe.Result{}, j.resolve(ctx)
-	if err != nil {
-		res.Steps = []tape.Step{{Name: "resolve", Result: tape.StepFailed, Seen: err.Error(), Do: strings.Join(hintsOf(err), "; ")}}
-	} else {
-		res, err = look.Do(ctx)
+	resolved := j.resolve(ctx)
+	for i, base := range j.toProbe() {
+		look := j.look(c, base)
+		look.Now, look.All = clk.Now, true
+		if i > 0 && look.Model == "" {
+			look.Model = j.looks[0].Server.Model // that a load would send
+		}
+		res, err := &probe.Result{}, resolved
+		if err == nil {
+			res, err = look.Do(ctx)
+		} else if i == 0 {
+			res.Steps = []tape.Step{{Name: "resolve", Result: tape.StepFailed, Seen: err.Error(), Do: strings.Join(hintsOf(err), "; ")}}
+		}
+		if j.looks = append(j.looks, res); err != nil && probed == nil {
+			probed = j.refusal(err)
+		}
 	}
 	waiting.Stop()
+	res := j.looks[0]
 	j.finishServer(&res.Server)
-	if err != nil {
-		probed = j.refusal(err)
-	}
 	notes := append(j.notes, res.Notes...)
-	if n := len(j.bases); n > 1 {
-		notes = append(notes, fmt.Sprintf("the first of %d servers is probed; for another one name it: --url", n))
+	for i, other := range j.looks[1:] {
+		var unlike []string
+		if other.Server.Model != "" { // else a step says what failed
+			unlike = differences(j.bases[i+1].Root, res.Server, other.Server)
+		}
+		for _, n := range append(unlike, other.Notes...) {
+			if !slices.Contains(notes, n) {
+				notes = append(notes, n)
+			}
+		}
+	}
+	if n := len(j.bases); n > mostProbed {
+		notes = append(notes, fmt.Sprintf("the first %d of %d servers are probed; for another one name it: --url", mostProbed, n))
 	}
 	for i, n := range notes {
 		notes[i] = j.mask(n)
@@ -156,19 +181,24 @@ func (a *app) probeOnto(ctx context.Context, j *job, clk *clock.Clock, w *tape.W
 	}
 	j.veil(&head)
 	put(&head)
-	connected := false
-	for i := range res.Steps {
-		put(&res.Steps[i])
-		connected = connected || res.Steps[i].Name == "models" && res.Steps[i].T.OK
-	}
-	switch {
-	case ctx.Err() != nil:
-	case !connected:
-		put(&tape.Step{Name: "requests", Result: tape.StepNone, Seen: "not tried: there is no connection"})
-	case res.Server.Model == "" && j.spec.SendsModel():
-		put(&tape.Step{Name: "requests", Result: tape.StepNone, Seen: "not tried: the model is not known", Do: "name it: --model NAME"})
-	default:
-		p := j.prober(clk, c, res, head.Run)
+	for i, res := range j.looks {
+		connected := false
+		for k := range res.Steps {
+			put(&res.Steps[k])
+			connected = connected || res.Steps[k].Name == "models" && res.Steps[k].T.OK
+		}
+		switch url := j.mask(j.bases[i].Root); {
+		case ctx.Err() != nil:
+			continue
+		case !connected:
+			put(&tape.Step{Name: "requests", URL: url, Result: tape.StepNone, Seen: "not tried: there is no connection"})
+			continue
+		case res.Server.Model == "" && j.spec.SendsModel():
+			put(&tape.Step{Name: "requests", URL: url, Result: tape.StepNone, Seen: "not tried: the model is not known", Do: "name it: --model NAME"})
+			continue
+		}
+		p := j.prober(clk, c, i, res.Server.Model, head.Run)
+		p.First = foot.Preparation
 		p.Book = func(q *tape.Request) { foot.Preparation++; put(q) }
 		p.Emit, p.Keep = func(s tape.Step) { put(&s) }, func(ex *tape.Example) { put(ex) }
 		what := probe.Full
@@ -195,12 +225,12 @@ func (a *app) probeOnto(ctx context.Context, j *job, clk *clock.Clock, w *tape.W
 	return probed, written
 }
 
-// prober asks the first server as the spec says.
-func (j *job) prober(clk *clock.Clock, c *client.Client, look *probe.Result, runID string) *probe.Prober {
-	s := j.spec
+// prober asks the i-th server for that model, as the spec says.
+func (j *job) prober(clk *clock.Clock, c *client.Client, i int, model, runID string) *probe.Prober {
+	s, look := j.spec, j.looks[i]
 	of := func(stream bool) dialect.Dialect {
 		setup := dialectSetup(s)
-		setup.Model, setup.Stream = look.Server.Model, stream
+		setup.Model, setup.Stream = model, stream
 		d, err := dialect.New(s.Target.API, setup)
 		if err != nil {
 			return j.dialect // it was made of the same settings before
@@ -208,13 +238,16 @@ func (j *job) prober(clk *clock.Clock, c *client.Client, look *probe.Result, run
 		return d
 	}
 	p := &probe.Prober{
-		Clock: clk, Base: j.bases[0], Whole: of(false), Stream: of(true), Model: look.Server.Model,
+		Clock: clk, Base: j.bases[i], Whole: of(false), Stream: of(true), Model: model,
 		LengthField: s.Target.MaxTokensField, Sampling: s.Workload.Sampling, RunID: runID, Nonce: runID, Look: look,
 		Exchange: exchange.Config{
 			Client: c, Clock: clk, Header: j.header(), Secrets: j.secrets(), Connect: s.Limits.Connect.D(),
 			Limits:   exchange.Limits{FirstToken: s.Limits.FirstToken.D(), Idle: s.Limits.Idle.D(), Total: s.Limits.Total.D()},
 			IDHeader: s.Target.RequestIDHeader, NoID: s.Target.RequestIDHeader == "",
 		},
+	}
+	if len(j.bases) > 1 {
+		p.Server = tape.Some(int64(i))
 	}
 	if j.count != nil {
 		p.Content = j.count.tok.CountTokens
@@ -229,16 +262,32 @@ func (j *job) probeOf(clk *clock.Clock, c *client.Client, pre *probe.Result, run
 	}
 	return func(ctx context.Context, book func(*tape.Request), emit func(tape.Record)) error {
 		defer c.CloseIdle() // the load's first request finds no connection ready, as without a probe
-		p := j.prober(clk, c, pre, runID)
-		p.Book, p.Emit, p.Keep = book, func(s tape.Step) { emit(&s) }, func(ex *tape.Example) { emit(ex) }
-		caps, err := p.Run(ctx, j.spec.Probe)
-		emit(caps)
-		return err
+		sent := int64(0)
+		for i := range j.toProbe() {
+			p := j.prober(clk, c, i, pre.Server.Model, runID)
+			p.First = sent
+			p.Book = func(q *tape.Request) { sent++; book(q) }
+			p.Emit, p.Keep = func(s tape.Step) { emit(&s) }, func(ex *tape.Example) { emit(ex) }
+			caps, err := p.Run(ctx, j.spec.Probe)
+			emit(caps)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 }
 
 // probeLine says what the probe sends before the load, "" for nothing.
 func (j *job) probeLine() string {
+	line := j.probeWords()
+	if n := len(j.toProbe()); n > 1 && line != "" {
+		return fmt.Sprintf("of each of %d servers: %s", n, line)
+	}
+	return line
+}
+
+func (j *job) probeWords() string {
 	switch j.spec.Probe {
 	case "short":
 		return "two requests of neutral prompts, before all else; a failure ends the run"

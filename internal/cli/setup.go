@@ -14,6 +14,7 @@ import (
 	"tokentape/internal/dialect"
 	"tokentape/internal/exchange"
 	"tokentape/internal/plan"
+	"tokentape/internal/probe"
 	"tokentape/internal/secret"
 	"tokentape/internal/spec"
 	"tokentape/internal/workload"
@@ -136,8 +137,9 @@ func openItems(w spec.Workload, seed int64, o rows.Options) (itemSource, error) 
 // job is a spec with everything that can be made of it before a server is asked.
 type job struct {
 	spec    *spec.Spec
-	specSum string      // of spec.yaml as it was written, hex
-	bases   []spec.Base // of the servers, in the order in which requests take them
+	specSum string          // of spec.yaml as it was written, hex
+	bases   []spec.Base     // of the servers, in the order in which requests take them
+	looks   []*probe.Result // of each of them, by GETs
 	net     network
 	dialect dialect.Dialect
 	source  itemSource

@@ -61,7 +61,9 @@ type Prober struct {
 	// RunID begins the ids of the requests. Nonce makes the prompts of Cache unlike those
 	// of any other probe, so that the first of them finds nothing in the cache.
 	RunID, Nonce string
-	Look         *Result // what GETs told; nil: nothing
+	Server       tape.Opt[int64] // index into server.urls of Base; absent: there is one server
+	First        int64           // requests that probes of other servers have sent before
+	Look         *Result         // what GETs told; nil: nothing
 	// Content counts the tokens of a text by the model's own tokenizer; nil: there is none.
 	Content func(text string) (int64, error)
 	// Book takes each request that was sent, Emit each step; both in order. Keep, where
@@ -93,10 +95,11 @@ func (e *FailedError) Error() string {
 func (p *Prober) Run(ctx context.Context, what string) (*tape.Capabilities, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxProbe, ErrBound)
 	defer cancel()
-	b := &battery{Prober: p, ctx: ctx, found: newFindings(p.Look), kept: map[tape.Class]bool{}}
+	b := &battery{Prober: p, ctx: ctx, found: newFindings(p.Look), kept: map[tape.Class]bool{}, n: p.First}
 	b.found.root = p.Base.Root
 	b.run(what)
 	caps := b.found.capabilities()
+	caps.URL = p.Server
 	tidy(caps, secret.New(p.Exchange.Secrets))
 	if b.failed == nil && ctx.Err() != nil {
 		return caps, context.Cause(ctx)
@@ -173,7 +176,7 @@ func (r *reply) refused() bool {
 type battery struct {
 	*Prober
 	ctx    context.Context
-	n      int64 // requests sent
+	n      int64 // requests sent, with those of other servers
 	asked  int   // prompts made by fresh
 	failed *FailedError
 	found  *findings
@@ -225,7 +228,7 @@ func (b *battery) send(a question) *reply {
 	}
 	seq := tape.ProbeSeq + b.n
 	req := &tape.Request{
-		Type: "request", Seq: seq, ID: b.RunID + "-" + strconv.FormatInt(seq, 10), Phase: tape.PhaseProbe,
+		Type: "request", Seq: seq, ID: b.RunID + "-" + strconv.FormatInt(seq, 10), Phase: tape.PhaseProbe, URL: b.Server,
 		Ref: tape.Ref{SHA256: item.Ref.SHA256}, Attempts: 1,
 	}
 	r := &reply{question: a, name: "probe-" + strconv.FormatInt(b.n, 10), req: req}

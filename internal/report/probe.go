@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -45,6 +46,9 @@ func (c *console) probed() {
 				took = measure(s.MS, "ms")
 			}
 			seen := s.Seen
+			if severalServers(p) {
+				seen = join(", ", s.URL, seen)
+			}
 			if s.Status != nil {
 				seen = join(", ", "status "+count(*s.Status), seen)
 			}
@@ -65,8 +69,12 @@ func (c *console) probed() {
 	if len(p.Capabilities) == 0 {
 		return
 	}
-	c.heading("What the server reports and obeys")
-	for _, k := range p.Capabilities {
+	server := ""
+	for i, k := range p.Capabilities {
+		if i == 0 || k.Server != server {
+			server = k.Server
+			c.heading("What the server reports and obeys" + clean(parensAfter(server)))
+		}
 		lead := "  " + pad(clean(k.Name), 22, false) + " "
 		switch k.State {
 		case analysis.StateNone:
@@ -77,6 +85,11 @@ func (c *console) probed() {
 			c.hang(lead, clean(k.Value+parensAfter(k.From)), plain)
 		}
 	}
+}
+
+// severalServers reports that more than one was asked.
+func severalServers(p *analysis.Probe) bool {
+	return slices.ContainsFunc(p.Capabilities, func(k analysis.Capability) bool { return k.Server != p.Capabilities[0].Server })
 }
 
 func parensAfter(s string) string {
@@ -104,12 +117,21 @@ func (c *console) probeLine() string {
 		return ""
 	}
 	of := func(name string) string {
+		var each []string // of the servers
 		for _, k := range p.Capabilities {
-			if k.Name == name && k.State != analysis.StateNone {
-				return strings.ReplaceAll(k.Value, "_", " ")
+			if k.Name != name {
+				continue
 			}
+			v := absent
+			if k.State != analysis.StateNone {
+				v = strings.ReplaceAll(k.Value, "_", " ")
+			}
+			each = append(each, v)
 		}
-		return absent
+		if len(slices.Compact(slices.Clone(each))) > 1 { // by server, in their order
+			return strings.Join(each, " | ")
+		}
+		return cmp.Or(strings.Join(each[:min(1, len(each))], ""), absent)
 	}
 	return count(p.Requests) + " " + plural(p.Requests, "request") + " · usage " + of("usage") + " · cached tokens " + of("cached_tokens") + " · model " + of("model")
 }

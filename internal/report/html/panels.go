@@ -305,7 +305,7 @@ func morePanels(r *analysis.Results) []panel {
 		if len(r.Probe.Capabilities) > 0 {
 			t := table{Head: []string{"capability", "state", "value", "source"}, Text: 4}
 			for _, c := range r.Probe.Capabilities {
-				t.Rows = append(t.Rows, []string{c.Name, c.State, c.Value, c.From})
+				t.Rows = append(t.Rows, []string{join(" · ", c.Name, c.Server), c.State, c.Value, c.From})
 			}
 			p.Grids = append(p.Grids, t)
 		}
