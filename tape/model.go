@@ -239,6 +239,7 @@ type Capabilities struct {
 	Context      Opt[int64]        `json:"context,omitzero"`        // tokens of prompt and answer together, as the server says
 	Entry        string            `json:"entry,omitempty"`         // what was addressed: EntryUnified …
 	Model        string            `json:"model,omitempty"`         // the model id that answers carried
+	CachedBy     []string          `json:"cached_by,omitempty"`     // those of By that proved CachedTokens
 	How          map[string]string `json:"how,omitempty"`           // by field of this line: from what it is known, or why it is not
 	Inferred     []string          `json:"inferred,omitempty"`      // fields of this line that were concluded, not seen
 }
@@ -251,12 +252,16 @@ const (
 )
 
 // When the count of cached tokens is reported (Capabilities.CachedTokens). All but
-// CachedNever prove that it is, so that a missing count is a 0.
+// CachedNever and CachedUnknown prove that it is, so that a missing count is a 0.
 const (
 	CachedAlways = "always"     // also when it is 0
 	CachedAbove  = "above_zero" // left out when it is 0
 	CachedSome   = "reported"   // a count above 0 came; whether a 0 is reported was not seen
-	CachedNever  = "never"      // not even of a prompt that was sent twice
+	// CachedNever: not even of a prompt that the cache served, concluded from the wait
+	// for its first token (in Inferred). Not in Inferred it is CachedUnknown, as earlier
+	// versions wrote that.
+	CachedNever   = "never"
+	CachedUnknown = "unknown" // a prompt was sent twice, and no count came: not reported, or none was served and 0 is left out
 )
 
 // When a stream's role-only first chunk comes (Capabilities.RoleChunk).

@@ -77,14 +77,14 @@ func (b *battery) full() {
 	}
 	other := map[string]string{"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}[f.field]
 	if other != "" && (api == "openai-chat" || api == "openai-completions") {
-		f.other = b.send(question{step: other, stream: true, prompt: b.fresh(longPrompt), output: fieldOutput, field: other, may: true})
+		f.other = b.send(question{step: other, stream: true, prompt: b.fresh(longPrompt), output: fieldOutput, field: other, may: b.found.accepted(nil)})
 	}
 	try := func(fields map[string]string, value any) *reply {
 		name := fields[api]
 		if name == "" {
 			return nil
 		}
-		return b.send(question{step: name, stream: true, prompt: b.fresh(shortPrompt), output: maxOutput, extra: map[string]any{name: value}, may: true})
+		return b.send(question{step: name, stream: true, prompt: b.fresh(shortPrompt), output: maxOutput, extra: map[string]any{name: value}, may: b.found.accepted(nil)})
 	}
 	f.eos, f.eosField = try(eosFields, true), eosFields[api]
 	f.least, f.leastField = try(minFields, leastOutput), minFields[api]
@@ -123,8 +123,8 @@ func (b *battery) cache() {
 		// Words of one token where the model has any vocabulary; what makes the prompt
 		// new stands at its beginning, since caches go by prefixes.
 		prompt := "Note " + b.Nonce + ". " + repeated("the", n) + ". Answer with one word: is water wet?"
-		first := b.send(question{step: "cache, first", stream: true, prompt: prompt, output: cacheOutput, may: n > 100})
-		if first.refused() && n > 100 { // too long, in all likelihood
+		first := b.send(question{step: "cache, first", stream: true, prompt: prompt, output: cacheOutput, may: n > 100 && b.found.accepted(nil)})
+		if first.refused() && n > 100 && b.found.accepted(nil) { // too long, in all likelihood
 			n /= 4
 			continue
 		}

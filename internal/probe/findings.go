@@ -52,6 +52,9 @@ func (f *findings) known(field, how string, by ...*reply) {
 		if r != nil && r.name != "" && !slices.Contains(f.c.By, r.name) {
 			f.c.By = append(f.c.By, r.name)
 		}
+		if r != nil && r.name != "" && field == "cached_tokens" && !slices.Contains(f.c.CachedBy, r.name) {
+			f.c.CachedBy = append(f.c.CachedBy, r.name)
+		}
 	}
 }
 
@@ -164,12 +167,27 @@ func (f *findings) cached() {
 	case above != nil:
 		f.c.CachedTokens = tape.CachedSome
 		f.known("cached_tokens", fmt.Sprintf("a count of %d came", above.req.Tokens.Cached.V), above)
-	case asked:
+	case asked && served(first, second):
 		f.c.CachedTokens = tape.CachedNever
+		f.inferred("cached_tokens", "the same long prompt twice, and no count, although the cache served it the second time"+waits(first, second), first, second)
+	case asked:
+		f.c.CachedTokens = tape.CachedUnknown
 		f.known("cached_tokens", "the same long prompt twice, and no count: the server does not report it, or its cache served none and it leaves out 0"+waits(first, second), first, second)
 	case first != nil:
 		f.c.How["cached_tokens"] = "the two requests with the same prompt did not both end well"
 	}
+}
+
+// A prompt that comes again is taken for served from the cache where its first token
+// comes in less than half of the time, and sooner by this much.
+const servedSooner = int64(10 * time.Millisecond)
+
+func served(first, second *reply) bool {
+	if !first.req.TFirstToken.OK || !second.req.TFirstToken.OK {
+		return false
+	}
+	a, b := first.req.TFirstToken.V-first.req.TReleased.V, second.req.TFirstToken.V-second.req.TReleased.V
+	return b*2 < a && a-b >= servedSooner
 }
 
 // waits are how long two streams took to their first tokens, a hint and no count.
@@ -298,28 +316,87 @@ func (f *findings) events() {
 	f.c.How["tokens_per_event"] = "no stream of 4 token events or more with the server's count"
 }
 
-// bounds judges a request that asked for at most n tokens and wanted more.
+// accepted reports that the server takes requests at all: one with the field beside
+// the field of a length that is tried, so that a refusal is one of that field.
+func (f *findings) accepted(but *reply) bool {
+	for _, r := range []*reply{f.stream, f.other} {
+		if r != but && r.ended() {
+			return true
+		}
+	}
+	return false
+}
+
+// notTold settles a field of which a request proves nothing, whatever it tried, and one
+// that the server refuses; it reports whether it did.
+func (f *findings) notTold(field string, r *reply) bool {
+	switch {
+	case r == nil || r.req == nil:
+		f.c.How[field] = "not asked"
+		if r != nil && r.note != "" {
+			f.c.How[field] = "it could not be asked: " + r.note
+		}
+	case r.refused() && f.accepted(r):
+		f.c.Honoured[field] = false
+		f.known(field, "the server refuses it, and takes a request without it: "+r.req.Message, r)
+	case r.refused():
+		f.c.How[field] = "the server refuses every request, with the field and without"
+	case !r.ended():
+		f.c.How[field] = "the request did not end well: " + ended(r.req)
+	default:
+		return false
+	}
+	return true
+}
+
+// ended is how a request ended, in two words or three.
+func ended(q *tape.Request) string {
+	if q.HTTP.Status != 0 && q.Outcome == tape.OutcomeStatus {
+		return fmt.Sprintf("%s %d", q.Outcome, q.HTTP.Status)
+	}
+	return string(q.Outcome)
+}
+
+// bounds judges a request that asked for at most n tokens and wanted more. Exactly as
+// many prove it only where another number gives another length: a server that always
+// ends there would look alike.
 func (f *findings) bounds(field string, r *reply) {
-	if r == nil || field == "" {
+	if r == nil || field == "" || f.notTold(field, r) {
 		return
 	}
 	n := r.question.output
 	got, ok := r.output()
 	switch {
-	case r.refused():
-		f.c.Honoured[field] = false
-		f.known(field, "the server refuses it: "+r.req.Message, r)
-	case r.req != nil && r.req.Outcome == tape.OutcomeAbandoned, ok && got > n && ownCount(r):
+	case r.req.Outcome == tape.OutcomeAbandoned, ok && got > n && ownCount(r):
 		f.c.Honoured[field] = false
 		f.known(field, fmt.Sprintf("%d asked for, and at least %d came", n, got), r)
-	case r.ok() && ok && got == n, r.ok() && r.req.Finish == "length":
-		f.c.Honoured[field] = true
-		f.known(field, fmt.Sprintf("%d asked for, %d came (finish %s)", n, got, r.req.Finish), r)
-	case r.ok():
+	case !ok:
+		f.c.How[field] = "no count of the tokens that came"
+	case got < n && r.req.Finish == "length":
+		f.c.How[field] = fmt.Sprintf("%d asked for, and %d came, with finish length: something else cut the answer", n, got)
+	case got < n:
 		f.c.How[field] = fmt.Sprintf("the answer ended by itself (finish %s) before the %d tokens that were asked for", r.req.Finish, n)
 	default:
-		f.c.How[field] = "the request did not end well"
+		longer, m := f.longer(r, n)
+		if longer == nil {
+			f.c.How[field] = fmt.Sprintf("%d asked for and %d came, and no other answer was longer: it may have ended there by itself", n, got)
+			return
+		}
+		f.c.Honoured[field] = true
+		f.known(field, fmt.Sprintf("%d asked for, %d came (finish %s); %d of another request that asked for %d", n, got, r.req.Finish, m, longer.question.output), r, longer)
 	}
+}
+
+// longer is an answer to another request that went beyond n tokens, or stopped short of
+// them where fewer were asked for, and how long it was; nil for none.
+func (f *findings) longer(but *reply, n int64) (*reply, int64) {
+	for _, r := range f.all() {
+		got, ok := r.output()
+		if r != but && ok && (got > n || got < n && got == r.question.output && r.question.field == but.question.field) {
+			return r, got
+		}
+	}
+	return nil, 0
 }
 
 func (f *findings) lengths() {
@@ -328,14 +405,24 @@ func (f *findings) lengths() {
 		own = f.stream.question.field
 	}
 	f.bounds(own, f.stream)
+	if _, told := f.c.Honoured[own]; !told { // a short answer that was cut short
+		if r := f.grown[0]; r.ok() && r.question.field == f.stream.question.field && r.req.Finish == "length" {
+			f.bounds(own, r)
+		}
+	}
 	if f.other != nil {
 		f.bounds(f.other.question.field, f.other)
 	}
 	for _, name := range []string{own, otherField(f.other)} {
-		if f.c.MaxTokensField == "" && name != "" && f.c.Honoured[name] {
-			f.c.MaxTokensField = name
-			f.known("max_tokens_field", f.c.How[name], f.stream)
+		if f.c.MaxTokensField != "" || name == "" || !f.c.Honoured[name] {
+			continue
 		}
+		if _, told := f.c.Honoured[own]; name != own && own != "" && !told {
+			f.c.How["max_tokens_field"] = fmt.Sprintf("%s bounds answers; of %s, which requests carry, it was not seen: %s", name, own, f.c.How[own])
+			return
+		}
+		f.c.MaxTokensField = name
+		f.known("max_tokens_field", f.c.How[name], f.stream)
 	}
 	if f.c.MaxTokensField == "" {
 		f.c.How["max_tokens_field"] = "none was seen to bound an answer"
@@ -363,15 +450,18 @@ func (f *findings) ignoreEOS() {
 		return
 	}
 	base, short := f.alone()
+	if r == nil || f.notTold(field, r) {
+		return
+	}
 	got, ok := r.output()
 	switch {
-	case r == nil:
-	case r.refused():
-		f.c.Honoured[field] = false
-		f.known(field, "the server refuses it: "+r.req.Message, r)
-	case !r.ok() || !ok || !ownCount(r):
+	case !r.ok():
+		f.c.How[field] = "the stream was closed, since it went on beyond what was asked for"
+	case !ok || !ownCount(r):
 		f.c.How[field] = "no answer with the server's count"
-	case got < r.question.output && r.req.Finish != "length":
+	case got < r.question.output && r.req.Finish == "length":
+		f.c.How[field] = fmt.Sprintf("%d tokens came, with finish length: something else cut the answer", got)
+	case got < r.question.output:
 		f.c.Honoured[field] = false
 		f.known(field, fmt.Sprintf("%d tokens of %d came (finish %s)", got, r.question.output, r.req.Finish), r)
 	case !short:
@@ -389,14 +479,17 @@ func (f *findings) minTokens() {
 		return
 	}
 	base, short := f.alone()
+	if r == nil || f.notTold(field, r) {
+		return
+	}
 	got, ok := r.output()
 	switch {
-	case r == nil:
-	case r.refused():
-		f.c.Honoured[field] = false
-		f.known(field, "the server refuses it: "+r.req.Message, r)
-	case !r.ok() || !ok || !ownCount(r):
+	case !r.ok():
+		f.c.How[field] = "the stream was closed, since it went on beyond what was asked for"
+	case !ok || !ownCount(r):
 		f.c.How[field] = "no answer with the server's count"
+	case got < leastOutput && r.req.Finish == "length":
+		f.c.How[field] = fmt.Sprintf("%d tokens came, with finish length: something else cut the answer", got)
 	case got < leastOutput:
 		f.c.Honoured[field] = false
 		f.known(field, fmt.Sprintf("%d tokens came where %d are the least", got, leastOutput), r)

@@ -171,6 +171,9 @@ func TestCacheReport(t *testing.T) {
 			if n := map[string]int{Short: 2, Cache: 4, Full: 8, Whole: 10}[c.what]; len(got.requests) != n {
 				t.Errorf("%d requests, want %d", len(got.requests), n)
 			}
+			if c.want == tape.CachedNever && (!slices.Contains(k.Inferred, "cached_tokens") || !strings.Contains(k.How["cached_tokens"], "although the cache served it")) {
+				t.Errorf("inferred %q: %s", k.Inferred, k.How["cached_tokens"])
+			}
 			hits := 0
 			for i, q := range got.requests {
 				for _, p := range got.requests[:i] {
@@ -186,6 +189,92 @@ func TestCacheReport(t *testing.T) {
 	}
 }
 
+// Without a hit, a count that does not come is no proof that none is reported; with
+// reporting that says 0, too, it is one of always.
+func TestNothingFromTheCache(t *testing.T) {
+	for _, c := range []struct {
+		mood simserver.CacheReport
+		want string
+	}{{simserver.CacheReportOff, tape.CachedUnknown}, {simserver.CacheReportAboveZero, tape.CachedUnknown}, {simserver.CacheReportOn, tape.CachedAlways}} {
+		got := world{opts: sim(func(o *simserver.Options) { o.CacheReport, o.Cache = c.mood, false }), what: Cache}.probed(t)
+		if k := got.caps; got.err != nil || k.CachedTokens != c.want || slices.Contains(k.Inferred, "cached_tokens") {
+			t.Errorf("%s: %q, inferred %q: %s; %v", c.mood, k.CachedTokens, k.Inferred, k.How["cached_tokens"], got.err)
+		}
+	}
+}
+
+// posts answers each POST as answer says, which reports whether it did.
+func posts(answer func(w http.ResponseWriter, body string) bool) func(http.Handler) http.Handler {
+	return func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				b, _ := io.ReadAll(r.Body)
+				r.Body = io.NopCloser(strings.NewReader(string(b)))
+				if answer(w, string(b)) {
+					return
+				}
+			}
+			h.ServeHTTP(w, r)
+		})
+	}
+}
+
+// A refusal says something of a field only where the server takes a request without it.
+func TestRefusals(t *testing.T) {
+	refuse := func(w http.ResponseWriter, status int) bool {
+		w.WriteHeader(status)
+		io.WriteString(w, `{"error":{"message":"no"}}`)
+		return true
+	}
+	for _, c := range []struct {
+		name   string
+		answer func(w http.ResponseWriter, body string) bool
+		want   map[string]bool
+		how    string // of min_tokens
+		failed int
+	}{
+		{"all", func(w http.ResponseWriter, _ string) bool { return refuse(w, 400) }, nil, "refuses every request", 8},
+		{"min_tokens", func(w http.ResponseWriter, body string) bool {
+			return strings.Contains(body, "min_tokens") && refuse(w, 400)
+		}, map[string]bool{"min_tokens": false, "ignore_eos": true, "max_tokens": true, "max_completion_tokens": true}, "takes a request without it", 0},
+		{"max_completion_tokens", func(w http.ResponseWriter, body string) bool {
+			return strings.Contains(body, "max_completion_tokens") && refuse(w, 422)
+		}, map[string]bool{"min_tokens": true, "ignore_eos": true, "max_tokens": true, "max_completion_tokens": false}, "24 tokens with min_tokens", 0},
+		{"too often", func(w http.ResponseWriter, body string) bool {
+			return strings.Contains(body, "min_tokens") && refuse(w, 429)
+		}, map[string]bool{"ignore_eos": true, "max_tokens": true, "max_completion_tokens": true}, "did not end well: http_status 429", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := world{opts: sim(), what: Full, wrap: posts(c.answer)}.probed(t)
+			if d := cmp.Diff(c.want, got.caps.Honoured); d != "" {
+				t.Error(d, got.caps.How)
+			}
+			if how := got.caps.How["min_tokens"]; !strings.Contains(how, c.how) {
+				t.Errorf("min_tokens: %s", how)
+			}
+			failed := 0
+			for _, s := range got.steps {
+				if s.Result == tape.StepFailed {
+					failed++
+				}
+			}
+			if failed != c.failed {
+				t.Errorf("%d steps failed, want %d", failed, c.failed)
+			}
+		})
+	}
+}
+
+// A server whose answers always end after three tokens for length bounds nothing.
+func TestAlwaysCut(t *testing.T) {
+	o := sim()
+	o.Scripts = []simserver.Script{{Path: "a.case", Text: "answer\n  @9 e(C(a)) @20 e(C(b)) @30 e(C(c)) @30 e(FIN(length)) @30 e(U(5,3)) DONE END\n"}}
+	k := world{opts: o, what: Full}.probed(t).caps
+	if len(k.Honoured) != 0 || k.MaxTokensField != "" || !strings.Contains(k.How["max_tokens"], "something else cut the answer") {
+		t.Errorf("%v %q: %s", k.Honoured, k.MaxTokensField, k.How["max_tokens"])
+	}
+}
+
 // All that the simulated server shows of itself.
 func TestFull(t *testing.T) {
 	got := world{opts: sim(), what: Whole, sampling: map[string]any{"temperature": 0.5, "ignore_eos": true, "n": 3}}.probed(t)
@@ -193,12 +282,15 @@ func TestFull(t *testing.T) {
 		t.Fatal(got.err, got.lookErr)
 	}
 	k := *got.caps
-	k.How, k.By = nil, nil
+	if !slices.Equal(k.CachedBy, []string{"probe-8", "probe-9"}) {
+		t.Errorf("cached by %q", k.CachedBy)
+	}
+	k.How, k.By, k.CachedBy = nil, nil, nil
 	want := tape.Capabilities{
 		Type: "capabilities", Usage: tape.UsageEnd, UsageWhole: tape.Some(true), CachedTokens: tape.CachedAbove,
 		CachedFields:   []string{"usage.prompt_tokens_details.cached_tokens"},
 		ReasoningField: "reasoning_content", TokensPerEvent: tape.Some(1.0), RoleFirst: tape.Some(true), RoleChunk: tape.RoleWith,
-		MaxTokensField: "max_completion_tokens", Honoured: map[string]bool{"ignore_eos": true, "min_tokens": true, "max_completion_tokens": true},
+		MaxTokensField: "max_tokens", Honoured: map[string]bool{"ignore_eos": true, "min_tokens": true, "max_tokens": true, "max_completion_tokens": true},
 		Finish: []string{"length", "stop"}, ChatOverhead: tape.Some(int64(7)), Context: tape.Some(int64(32768)), Entry: tape.EntryUnified, Model: "sim-7b",
 		Inferred: []string{"chat_overhead", "reasoning_field", "role_chunk"},
 	}
