@@ -35,6 +35,7 @@ func TestProbeContradicted(t *testing.T) {
 		{"zeros there", &tape.Capabilities{By: by, CachedTokens: "always"}, func(q *tape.Request) { q.Tokens.Cached = some(0) }, "true", ResultPass, ""},
 		{"another model", &tape.Capabilities{By: by, Model: "m"}, answered("n\x1b[2J"), "true", ResultMiss, `"n?[2J", not "m"`},
 		{"the model that was asked for", &tape.Capabilities{By: by, Model: "m"}, answered(""), "true", ResultPass, ""},
+		{"of another server", &tape.Capabilities{By: by, Usage: "end", URL: some(1)}, strip, "true", ResultNone, "says anything"},
 		{"of another part", &tape.Capabilities{By: by, Usage: "end", Part: some(1)}, strip, "true", ResultNone, "says anything"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
