@@ -57,6 +57,7 @@ type spec struct {
 		Metrics  []struct {
 			Name     string   `json:"name"`
 			Role     string   `json:"role"`
+			URL      string   `json:"url"`
 			Interval duration `json:"interval"`
 		} `json:"metrics"`
 	} `json:"telemetry"`

@@ -111,6 +111,7 @@ func (r *run) provenanceOf(h *tape.Header, footer *tape.Footer, part int64, merg
 	if merged {
 		return p
 	}
+	add(r.pagesSheet(part))
 	add(r.repliesSheet(part))
 	for _, t := range r.testimonies() {
 		if t.part == part {

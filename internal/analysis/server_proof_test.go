@@ -49,12 +49,29 @@ type watched struct {
 // long it takes; nil: the server, at once. beside runs while the load does.
 func scraped(t *testing.T, load spec.Load, page func(at time.Duration, sim, other http.Handler) (http.Handler, time.Duration), beside func(h http.Handler)) watched {
 	t.Helper()
+	return scrapedOf(t, load, scene{page: page, beside: beside, pages: []telemetry.Source{{Name: "sim", Role: "entry"}}})
+}
+
+// scene is what a run is made with. The URL of a page is a node of the server; "": itself.
+type scene struct {
+	server func(o *simserver.Options)
+	pages  []telemetry.Source
+	page   func(at time.Duration, sim, other http.Handler) (http.Handler, time.Duration)
+	beside func(h http.Handler)
+}
+
+func scrapedOf(t *testing.T, load spec.Load, sc scene) watched {
+	t.Helper()
+	page, beside := sc.page, sc.beside
 	var out watched
 	out.path = filepath.Join(t.TempDir(), "tape.jsonl")
 	synctest.Test(t, func(t *testing.T) {
 		clk := clock.New()
 		o := simserver.Defaults()
 		o.Slots = 4
+		if sc.server != nil {
+			sc.server(&o)
+		}
 		own := clock.New() // a server knows nothing of the run's epoch
 		sim := simserver.NewWithClock(o, own)
 		defer sim.Close()
@@ -83,6 +100,9 @@ func scraped(t *testing.T, load spec.Load, page func(at time.Duration, sim, othe
 		}
 		fetch := func(ctx context.Context, src telemetry.Source) (telemetry.Page, error) {
 			var h http.Handler = sim
+			if src.URL != "" {
+				h = sim.ServeNode(simserver.Node(src.URL))
+			}
 			if page != nil {
 				var wait time.Duration
 				if h, wait = page(time.Duration(clk.Now()), sim, other); wait > 0 {
@@ -100,6 +120,11 @@ func scraped(t *testing.T, load spec.Load, page func(at time.Duration, sim, othe
 		if beside != nil {
 			go beside(sim)
 		}
+		var asked []string
+		for i := range sc.pages {
+			sc.pages[i].Interval = 97 * time.Millisecond
+			asked = append(asked, fmt.Sprintf(`{"name":%q,"role":%q}`, sc.pages[i].Name, sc.pages[i].Role))
+		}
 		_, err = run.Run(context.Background(), run.Config{
 			Clock: clk, Plan: p, Source: prompts(2000), Tape: w,
 			Exchange: exchange.New(exchange.Config{
@@ -107,11 +132,11 @@ func scraped(t *testing.T, load spec.Load, page func(at time.Duration, sim, othe
 				Options: dialect.Options{Model: "sim-7b", Stream: true, Sampling: map[string]any{"ignore_eos": true}},
 			}),
 			Header: tape.Header{Type: "header", Schema: tape.Schema, Run: "r", Plan: tape.PlanRef{SHA256: p.SHA256(), Rows: p.Rows(), Kind: p.Kind},
-				Spec: fmt.Appendf(nil, `{"load":{"requests":%d,"concurrency":%d,"rate":%g},"telemetry":{"interval":"97ms","metrics":[{"name":"sim","role":"entry"}]}}`, load.Requests, load.Concurrency, load.Rate)},
+				Spec: fmt.Appendf(nil, `{"load":{"requests":%d,"concurrency":%d,"rate":%g},"telemetry":{"interval":"97ms","metrics":[%s]}}`, load.Requests, load.Concurrency, load.Rate, strings.Join(asked, ","))},
 			Concurrency: p.Params.Concurrency, Attempts: 1, Drain: 30 * time.Second,
 			Samplers: []run.Sampler{func(ctx context.Context, _ func() run.Gauges, emit func(any)) {
 				s := telemetry.Scraper{Clock: clk, Fetch: fetch, Emit: func(s *tape.Scrape) { emit(s) }}
-				s.Run(ctx, []telemetry.Source{{Name: "sim", Role: "entry", Interval: 97 * time.Millisecond}})
+				s.Run(ctx, sc.pages)
 			}},
 		})
 		if err != nil {

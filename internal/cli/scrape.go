@@ -100,6 +100,26 @@ func scrapeFailure(err error) error {
 	return &telemetry.Failure{Cause: cause, Err: err}
 }
 
+// statedPages is how many metrics pages are named one by one before a run.
+const statedPages = 8
+
+// metricsNote says which metrics pages will be read, and how often.
+func metricsNote(s *spec.Spec) []string {
+	var lines []string
+	all := s.Telemetry.Metrics
+	for _, m := range all[:min(len(all), statedPages)] {
+		role := ""
+		if m.Role != "" {
+			role = " (" + m.Role + ")"
+		}
+		lines = append(lines, fmt.Sprintf("%s%s: GET %s every %v", m.Name, role, m.URL, cmp.Or(m.Interval, s.Telemetry.Interval)))
+	}
+	if n := len(all) - statedPages; n > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", n))
+	}
+	return lines
+}
+
 // metricsList makes the list that --metrics asks for: URL, or NAME=URL.
 func metricsList(flags []string) string {
 	parts := make([]string, len(flags))

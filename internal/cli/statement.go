@@ -49,6 +49,9 @@ func statement(w io.Writer, j *job, pre *probe.Result, dir string) {
 		line("prepare", "%s", l)
 	}
 	line("load", "%s%s", j.plan, tailNote(j))
+	for i, l := range metricsNote(s) {
+		line([]string{"metrics", ""}[min(i, 1)], "%s", l)
+	}
 	if s.Workload.Sessions {
 		line("turns", "%s", turnsNote(s))
 	}
