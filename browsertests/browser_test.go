@@ -20,6 +20,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"tokentape/browsertests/fixture"
+	"tokentape/internal/analysis"
 	"tokentape/internal/report/html"
 )
 
@@ -79,6 +80,14 @@ func pageOf(tb testing.TB, name string) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	path := write(tb, res)
+	pages.Store(name, path)
+	return path
+}
+
+// write writes the page of results into a folder that lasts until the tests end.
+func write(tb testing.TB, res *analysis.Results) string {
+	tb.Helper()
 	dir, err := os.MkdirTemp("", "tokentape-page-")
 	if err != nil {
 		tb.Fatal(err)
@@ -99,7 +108,6 @@ func pageOf(tb testing.TB, name string) string {
 	if err := f.Close(); err != nil {
 		tb.Fatal(err)
 	}
-	pages.Store(name, path)
 	return path
 }
 
@@ -107,6 +115,7 @@ func pageOf(tb testing.TB, name string) string {
 type tab struct {
 	tb       testing.TB
 	ctx      context.Context
+	allow    string // what requests may begin with, beside the page's own file
 	mu       sync.Mutex
 	problems []string
 }
@@ -149,7 +158,7 @@ func (t *tab) hear(ev any) {
 	add := func(format string, args ...any) { t.problems = append(t.problems, fmt.Sprintf(format, args...)) }
 	switch ev := ev.(type) {
 	case *network.EventRequestWillBeSent:
-		if u := ev.Request.URL; !(strings.HasPrefix(u, "file:///") && strings.HasSuffix(u, "/report.html")) && !strings.HasPrefix(u, "blob:") && !strings.HasPrefix(u, "data:") && u != "about:blank" {
+		if u := ev.Request.URL; !(t.allow != "" && strings.HasPrefix(u, t.allow)) && !(strings.HasPrefix(u, "file:///") && strings.HasSuffix(u, "/report.html")) && !strings.HasPrefix(u, "blob:") && !strings.HasPrefix(u, "data:") && u != "about:blank" {
 			add("the page asked for %s", u)
 		}
 	case *runtime.EventExceptionThrown:

@@ -18,14 +18,14 @@ const (
 	pageName   = "report.html"
 )
 
-var langHelp = "language in which the page begins (html): " + strings.Join(html.Languages(), " or ") + "; its reader can change it"
+var langHelp = "language of a chart (--chart), or in which the page begins (html): " + strings.Join(html.Languages(), " or ") + "; its reader can change it"
 
-func checkLang(lang, format string) error {
+func checkLang(lang, format, chart string) error {
 	switch {
 	case lang == "":
 		return nil
-	case format != formatHTML:
-		return usageError("--lang: of the page alone", "--format html, or leave --lang out")
+	case format != formatHTML && chart == "":
+		return usageError("--lang: of the page and its charts alone", "--format html or --chart NAME, or leave --lang out")
 	case !slices.Contains(html.Languages(), lang):
 		return usageError(fmt.Sprintf("--lang %s: unknown", lang), strings.Join(html.Languages(), " or "))
 	}

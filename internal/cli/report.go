@@ -23,6 +23,7 @@ func (a *app) reportCommand() *cobra.Command {
 	var check, full, schema bool
 	var expect, sets []string
 	var power, lang string
+	var picture chartFlags
 	cmd := &cobra.Command{
 		Use:   "report RUN",
 		Short: "Read the tables off a tape again, without sending anything",
@@ -38,6 +39,7 @@ What is known only later (prices, devices, limits) is given by --set and --expec
   tokentape report runs/first-run/2026-11-30T040000Z --window steady,seconds:10..60
   tokentape report runs/first-run/2026-11-30T040000Z --format markdown --out report.md
   tokentape report runs/first-run/2026-11-30T040000Z --format html --out report.html
+  tokentape report runs/first-run/2026-11-30T040000Z --chart ttft-time --out ttft.svg
   tokentape report runs/first-run/2026-11-30T040000Z --set devices=8 --set cost.per_device_hour=2.5
   tokentape report runs/first-run/2026-11-30T040000Z --as vllm,aisbench
   tokentape report runs/first-run/2026-11-30T040000Z --format vllm --full --out result.json
@@ -58,6 +60,7 @@ What is known only later (prices, devices, limits) is given by --set and --expec
 	cmd.Flags().StringSliceVar(&as, "as", nil, "show the tape under other tools' definitions too: "+strings.Join(analysis.AsTools(), ", "))
 	cmd.Flags().BoolVar(&full, "full", false, "every table, interval and warning (console, markdown), as in report.txt; the lists of one value a request (vllm, sglang)")
 	out.register(cmd, "write to this file, which must not exist yet (aisbench: into this folder); default: print")
+	picture.register(cmd)
 	cmd.Flags().StringVar(&lang, "lang", "", langHelp)
 	cmd.Flags().BoolVar(&check, "check", false, "exit as the run did")
 	cmd.Flags().StringArrayVar(&expect, "expect", nil, "a condition beside those of the spec, such as 'steady.ttft_ms.p95 < 2000' or 'finish == length'; several times for several; one that misses exits 7")
@@ -89,7 +92,10 @@ What is known only later (prices, devices, limits) is given by --set and --expec
 		if exported && (len(windows) > 0 || len(as) > 0) {
 			return usageError("--format "+format+": the file of another tool, which knows neither windows nor other tools", "leave --window and --as out")
 		}
-		if err := checkLang(lang, format); err != nil {
+		if err := picture.check(cmd); err != nil {
+			return err
+		}
+		if err := checkLang(lang, format, picture.name); err != nil {
 			return err
 		}
 		for _, w := range windows {
@@ -110,7 +116,7 @@ What is known only later (prices, devices, limits) is given by --set and --expec
 		if err != nil {
 			return err
 		}
-		o := analysis.Options{Windows: windows, As: as, Expect: expect, Charts: format == formatHTML}
+		o := analysis.Options{Windows: windows, As: as, Expect: expect, Charts: format == formatHTML || picture.name != ""}
 		if err := after(path, sets, power, &o); err != nil {
 			return err
 		}
@@ -122,6 +128,8 @@ What is known only later (prices, devices, limits) is given by --set and --expec
 			return tapeError(err)
 		}
 		switch {
+		case picture.name != "":
+			err = a.chart(res, picture, lang, out)
 		case format == formatAISBench:
 			err = a.exportAISBench(path, out.path)
 		case exported:

@@ -1,0 +1,211 @@
+package chart
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"math"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"tokentape/internal/analysis"
+	"tokentape/internal/report/html"
+)
+
+func load(t testing.TB) *analysis.Results {
+	t.Helper()
+	r, err := analysis.AnalyseFile(filepath.Join("..", "..", "docstest", "testdata", "load.jsonl.zst"), analysis.Options{Charts: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// elements are those that a picture may hold, and their attributes.
+var elements = map[string]string{
+	"svg": "xmlns width height viewBox font-family font-size role", "title": "", "desc": "", "g": "transform clip-path", "clipPath": "id",
+	"path": "d fill fill-opacity stroke stroke-opacity stroke-width stroke-dasharray opacity",
+	"rect": "x y width height fill fill-opacity opacity", "text": "x y dy text-anchor fill fill-opacity font-weight opacity",
+}
+
+var (
+	notNumber = regexp.MustCompile(`NaN|Inf|undefined`)
+	numeric   = regexp.MustCompile(`^(x|y|width|height|opacity|fill-opacity|stroke-width)$`)
+)
+
+// sound fails unless a picture is XML of nothing but shapes and text, with numbers for
+// numbers. It gives the text of each element.
+func sound(t testing.TB, svg []byte) (texts []string) {
+	t.Helper()
+	d := xml.NewDecoder(bytes.NewReader(svg))
+	d.Strict = true
+	first := true
+	for {
+		tok, err := d.Token()
+		if err == io.EOF {
+			return texts
+		}
+		if err != nil {
+			t.Fatalf("%v in %.300s", err, svg)
+		}
+		switch tok := tok.(type) {
+		case xml.StartElement:
+			allowed, ok := elements[tok.Name.Local]
+			if !ok || first != (tok.Name.Local == "svg") {
+				t.Fatalf("element %s", tok.Name.Local)
+			}
+			first = false
+			for _, a := range tok.Attr {
+				if !strings.Contains(" "+allowed+" ", " "+a.Name.Local+" ") {
+					t.Fatalf("attribute %s of %s", a.Name.Local, tok.Name.Local)
+				}
+				if notNumber.MatchString(a.Value) {
+					t.Fatalf("%s=%q", a.Name.Local, a.Value)
+				}
+				if f, err := strconv.ParseFloat(strings.TrimSuffix(a.Value, "%"), 64); numeric.MatchString(a.Name.Local) && (err != nil || (a.Name.Local == "width" || a.Name.Local == "height") && f < 0) {
+					t.Fatalf("%s=%q", a.Name.Local, a.Value)
+				}
+			}
+		case xml.CharData:
+			texts = append(texts, string(tok))
+		}
+	}
+}
+
+// Every chart of a run is a sound picture, small, named once, described, and the same
+// bytes again; in both languages, light and dark, of any size.
+func TestPictures(t *testing.T) {
+	r := load(t)
+	for _, lang := range html.Languages() {
+		all, err := All(r, lang)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := All(r, lang)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) < 15 {
+			t.Errorf("%d charts", len(all))
+		}
+		seen := map[string]bool{}
+		for i, c := range all {
+			if seen[c.ID] || c.ID == "" || c.ID == "list" {
+				t.Errorf("chart %q, twice or without a name", c.ID)
+			}
+			seen[c.ID] = true
+			for _, o := range []Options{{}, {Dark: true}, {Width: LeastWidth, Height: LeastHeight}, {Width: MostWidth, Height: MostHeight}} {
+				svg, err := c.SVG(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				same, _ := again[i].SVG(o)
+				if !bytes.Equal(svg, same) {
+					t.Errorf("%s: not the same bytes again", c.ID)
+				}
+				texts := sound(t, svg)
+				if len(texts) < 3 || texts[0] != c.Title || texts[1] == "" {
+					t.Errorf("%s: title and description %q", c.ID, texts[:2])
+				}
+				if strings.Contains(string(svg), "#ffffff") == o.Dark {
+					t.Errorf("%s: dark %v, and the ground is not", c.ID, o.Dark)
+				}
+				if o == (Options{}) && len(svg) > 120_000 {
+					t.Errorf("%s: %d bytes", c.ID, len(svg))
+				}
+			}
+		}
+	}
+}
+
+// Whatever a run says of itself becomes text, and valid XML.
+func TestAnyText(t *testing.T) {
+	r := load(t)
+	r.Rows = analysis.Rows{}
+	for _, s := range []string{"</title><script>alert(1)</script>", "\x00\x1b[31m\ufffe\uffff\xff", "]]>&amp;\"'", "\u202eabc 你好 🤖", strings.Repeat("长", 500_000)} {
+		for i := range r.Windows {
+			r.Windows[i].Kind = s
+		}
+		r.Server = &analysis.Server{Lines: []analysis.ServerLine{{Source: s, Name: "running", Unit: s, T: []float64{1, 2}, Value: []float64{3, 4}}}}
+		all, err := All(r, "en")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range all {
+			svg, err := c.SVG(Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sound(t, svg)
+		}
+	}
+}
+
+// esc makes XML of any bytes, and changes nothing else.
+func TestEsc(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
+		var back struct {
+			Text string `xml:",chardata"`
+		}
+		if err := xml.Unmarshal([]byte("<t>"+esc(s)+"</t>"), &back); err != nil {
+			t.Fatal(err)
+		}
+		// A reader of XML makes \n of \r.
+		want := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.Map(func(r rune) rune {
+			if r < 0x20 && !strings.ContainsRune("\t\n\r", r) || r == 0xfffe || r == 0xffff {
+				return 0xfffd
+			}
+			return r
+		}, strings.ToValidUTF8(s, "\ufffd")))
+		if back.Text != want {
+			t.Fatalf("%q, want %q", back.Text, want)
+		}
+	})
+}
+
+// A run of which nothing is known has no charts, and one with a NaN is refused.
+func TestNothing(t *testing.T) {
+	all, err := All(&analysis.Results{}, "en")
+	if err != nil || len(all) != 0 {
+		t.Errorf("%v, %v", all, err)
+	}
+	r := load(t)
+	nan := math.NaN()
+	r.Windows[0].System.RequestsPerS = &nan
+	if _, err := All(r, "en"); err == nil {
+		t.Error("no error for a NaN")
+	}
+	for _, o := range []Options{{Width: LeastWidth - 1}, {Width: MostWidth + 1}, {Height: -1}, {Height: MostHeight + 1}} {
+		if _, err := (&Chart{}).SVG(o); err == nil {
+			t.Errorf("%+v: no error", o)
+		}
+	}
+}
+
+// Numbers are written as JavaScript writes them.
+func TestFormat(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		// (0.125).toFixed(2) and its like lie exactly in the middle.
+		{n(0.125), "0.13"}, {n(0.375), "0.38"}, {n(-0.125), "-0.13"}, {n(1.005), "1"}, {n(-0.001), "0"}, {n(2.5), "2.5"}, {n(1e9 + 0.625), "1000000000.63"},
+		{text(toPrecision(112.25, 4)), "112.3"}, {text(toPrecision(0.00015, 2)), "0.00015"}, {text(toPrecision(999.96, 4)), "1000"}, {text(toPrecision(0, 4)), "0"},
+		{text(1e21), "1e+21"}, {text(1e-7), "1e-7"}, {text(1.5e-10), "1.5e-10"}, {text(123456), "123456"}, {text(math.Copysign(0, -1)), "0"},
+		{tick(1234), "1,234"}, {tick(12_000), "12k"}, {tick(35e6), "35M"}, {tick(2e9), "2G"}, {tick(0.25), "0.25"}, {tick(0), "0"},
+		{num(math.NaN()), "–"}, {num(1234.5), "1,234"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, want %q", c.got, c.want)
+		}
+	}
+	if got := ticks(0, 1, 5); len(got) != 6 || got[3] != 0.6 {
+		t.Errorf("ticks %v", got)
+	}
+	if got := logTicks(1, 1000, 5); len(got) != 10 || got[0] != 1 || got[9] != 1000 {
+		t.Errorf("logTicks %v", got)
+	}
+}
