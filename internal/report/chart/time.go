@@ -251,7 +251,7 @@ func drawDots(c *pen, f frame, p *points, view [2]float64, alpha float64) {
 	}
 }
 
-// run is a window of the ruler.
+// ruled is a window of the ruler.
 type ruled struct {
 	kind   string
 	spans  [][2]float64
@@ -285,6 +285,7 @@ func drawRuler(c *pen, w, h float64, windows []ruled, view [2]float64, ink palet
 		}
 		c.align, c.baseline = "right", "middle"
 		cs := []rune(win.kind)
+		cs = cs[:min(60, len(cs))]
 		name := win.kind
 		for len(cs) > 4 && wide(name) > 52 {
 			cs = cs[:len(cs)-1]

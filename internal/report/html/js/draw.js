@@ -472,7 +472,7 @@ function drawRuler(c, w, h, o, ink) {
     }
     c.fillStyle = win.chosen ? ink.text : ink.faint;
     c.textAlign = "right"; c.textBaseline = "middle";
-    const cs = [...win.kind];
+    const cs = [...win.kind].slice(0, 60);
     let name = win.kind;
     while (cs.length > 4 && c.measureText(name).width > 52) { cs.pop(); name = cs.join("") + "…"; }
     c.fillText(name, box.x - 6, y + each / 2 - 2);
