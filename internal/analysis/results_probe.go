@@ -143,7 +143,7 @@ func (r *run) capabilities() []Capability {
 	}
 	var out []Capability
 	for _, s := range order {
-		list := together(by[s])
+		list := inOne(by[s])
 		if len(order) > 1 {
 			name := r.serverName(s.part, s.url)
 			for i := range list {
@@ -170,8 +170,8 @@ func (r *run) serverName(part, url int64) string {
 	return fmt.Sprintf("server %d%s", url, of)
 }
 
-// together are lines of one server, a later one adding to the earlier ones.
-func together(lines []*tape.Capabilities) []Capability {
+// inOne are lines of one server, a later one adding to the earlier ones.
+func inOne(lines []*tape.Capabilities) []Capability {
 	var out []Capability
 	add := func(name string, value func(c *tape.Capabilities) string) {
 		k := Capability{Name: name, State: StateNone}
