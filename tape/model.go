@@ -532,7 +532,7 @@ type Tokens struct {
 	CachedHost    Opt[int64] `json:"cached_host,omitzero"`
 	CachedStorage Opt[int64] `json:"cached_storage,omitzero"`
 	CachedBackend string     `json:"cached_backend,omitempty"` // what that storage is, verbatim
-	// Unread are counts that came and are no whole number from 0 on, so that none
+	// Unread are counts that came and are no whole number from 0 to below 2^53, so that none
 	// was taken: "cached=-3 output=2.5", by the names above, as they came; bounded.
 	Unread string `json:"unread,omitempty"`
 }

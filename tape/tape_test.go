@@ -93,7 +93,7 @@ func TestRoundTrip(t *testing.T) {
 				&Step{Type: "step", Name: "tls", T: Some(int64(-7)), Took: Some(int64(0)), Result: StepFailed, Seen: "s", Do: "d", URL: "http://h/", Status: Some(int64(400)), Headers: []string{"Server: x"}, Request: Some(ProbeSeq)},
 				&Capabilities{Type: "capabilities", UsageWhole: Some(false), RoleChunk: RoleWith, Honoured: map[string]bool{"ignore_eos": false}, Finish: []string{"length"},
 					CachedFields: []string{"usage.x"}, Speculation: []string{"y"}, ChatOverhead: Some(int64(0)), Context: Some(int64(1)), Entry: EntryUnified, Model: "m",
-					How: map[string]string{"entry": "GET /server_info"}, Inferred: []string{"chat_overhead"}, By: []string{"probe-0"}},
+					How: map[string]string{"entry": "GET /server_info"}, Inferred: []string{"chat_overhead"}, By: []string{"probe-0"}, URL: Some(int64(1))},
 				&Footer{Type: "footer", Reason: ReasonCompleted, Warmup: Some(int64(0)), Planned: 2, OK: 2, Failed: map[string]int64{"reset": 0}},
 			}
 			path := filepath.Join(t.TempDir(), "tape") // no .zst: the content decides

@@ -112,12 +112,12 @@ func TestProbeAlone(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, p)
 		}
 		for name, want := range map[string]Capability{
-			"usage":         {"usage", StateObserved, "every", ""},
-			"ignore_eos":    {"ignore_eos", StateObserved, "not honoured", "3 of 32 came"},
-			"max_tokens":    {"max_tokens", StateNone, "", "it ended by itself"},
-			"chat_overhead": {"chat_overhead", StateInferred, "7", "three prompts"},
-			"speculation":   {"speculation", StateObserved, "a.spec_x", ""},
-			"role_first":    {"role_first", StateNone, "", ""},
+			"usage":         {"usage", StateObserved, "every", "", ""},
+			"ignore_eos":    {"ignore_eos", StateObserved, "not honoured", "3 of 32 came", ""},
+			"max_tokens":    {"max_tokens", StateNone, "", "it ended by itself", ""},
+			"chat_overhead": {"chat_overhead", StateInferred, "7", "three prompts", ""},
+			"speculation":   {"speculation", StateObserved, "a.spec_x", "", ""},
+			"role_first":    {"role_first", StateNone, "", "", ""},
 		} {
 			found := false
 			for _, k := range p.Capabilities {

@@ -66,14 +66,16 @@ func (r *run) usageContradicted() Check {
 			c.Why += "; "
 		}
 		c.Why += fmt.Sprintf("%s in %d of %s (request %d: ", k.Kind, k.n, plural(counted, "request"), k.seq)
-		switch k.Kind {
-		case metric.BelowZero:
-			c.Why += fmt.Sprintf("%d)", k.Got)
-		case metric.NoOutput:
-			c.Why += plural(k.Than, "event") + ")"
-		case metric.NoCount:
+		switch {
+		case k.Said != "":
 			c.Why += short(k.Said, 60) + ")"
-		case metric.FewerThanEvents:
+		case k.Kind == metric.BelowZero:
+			c.Why += fmt.Sprintf("%d)", k.Got)
+		case k.Kind == metric.NoInput:
+			c.Why += thousands(k.Got) + ")"
+		case k.Kind == metric.NoOutput:
+			c.Why += plural(k.Than, "event") + ")"
+		case k.Kind == metric.FewerThanEvents:
 			c.Why += fmt.Sprintf("%s in %s)", thousands(k.Got), plural(k.Than, "event"))
 		default:
 			c.Why += fmt.Sprintf("%s, %s)", thousands(k.Got), thousands(k.Than))

@@ -37,7 +37,10 @@ func TestSpeculationContradicted(t *testing.T) {
 		{"list of other drafts", counts{12, 12, 24, 8, []int64{1, 3, 2, 2}}, metric.StepsNotAccepted, true, true},
 		{"absurd list", counts{-1, -1, -1, -1, []int64{1 << 53}}, metric.Absurd, false, false},
 		{"absurd sum", counts{-1, -1, -1, -1, []int64{0, 9e8, 9e8}}, metric.Absurd, false, false},
-		{"more than the output by far", counts{40, 0, 40, 8, nil}, metric.AboveOutput, true, true},
+		{"more than the output by far", counts{40, 0, 40, 8, nil}, metric.AcceptedAboveOutput, false, true},
+		{"more than the output, by no step known", counts{63, 126, 189, -1, nil}, metric.AcceptedAboveOutput, false, false},
+		{"a little more, by no step known", counts{22, 3, 25, -1, nil}, "", true, false},
+		{"more with the steps", counts{24, 16, 40, 8, nil}, metric.AboveOutput, true, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := steadyRun(3)

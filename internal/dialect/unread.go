@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Unread is a count that came and is no whole number from 0 on: its name on the
-// tape, and the value as it came.
+// Unread is a count that came and is no whole number from 0 on, or one beyond any
+// count: its name on the tape, and the value as it came.
 type Unread struct{ Name, Value string }
 
 // Bounds of what is kept of such counts, in bytes.
@@ -19,6 +19,9 @@ const (
 // on the tape: what is not a count must not pass for one that was left out.
 func (c *core) count(name string, v value) int64 {
 	n := v.count()
+	if n == maxCount { // or above: the tape would not hold it as it came
+		n = Unknown
+	}
 	if n == Unknown && !v.null() {
 		c.unread(name, v)
 	}

@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"strconv"
 	"strings"
 
 	"tokentape/tape"
@@ -11,7 +12,7 @@ import (
 type Contradiction struct {
 	Kind      string // one of the constants below
 	Got, Than int64  // the count, and what it is held against; tokens, for NoOutput and FewerThanEvents token events
-	Said      string // of NoCount: the count as it came, "cached=-3"
+	Said      string // of NoCount, and of an Absurd one that the tape holds as text: as it came, "cached=-3"
 }
 
 // The kinds of contradictions, as a reader sees them.
@@ -19,6 +20,7 @@ const (
 	CachedAboveInput     = "cached tokens above input tokens"
 	ReasoningAboveOutput = "reasoning tokens above output tokens"
 	NoOutput             = "0 output tokens beside token events"
+	NoInput              = "0 input tokens of a prompt"
 	OutputAboveAsked     = "output tokens above the limit asked"
 	BelowZero            = "a count below 0"
 	Absurd               = "a count above any context" // above tape.MaxTokens
@@ -52,6 +54,10 @@ func (q *Request) impossible() {
 		if *n < 0 || *n > tape.MaxTokens {
 			*n = Absent
 		}
+	}
+	if q.Input == 0 && q.InputSource != tape.SourceTokenizer && q.InputSource != tape.SourceTool { // no request is sent without a prompt
+		note(NoInput, 0, 0)
+		q.Input = Absent
 	}
 	if n, ok := q.Tiers.Sum(); ok {
 		switch {
@@ -94,11 +100,15 @@ func (q *Request) AboveAsked(choices int64) (Contradiction, bool) {
 // nothing may be inferred either.
 func (q *Request) unread(list string) {
 	for _, said := range strings.Fields(list) {
-		name, _, _ := strings.Cut(said, "=")
+		name, value, _ := strings.Cut(said, "=")
 		if q.taken(name) {
 			continue // another word of the answer was a count
 		}
-		q.Contradicts = append(q.Contradicts, Contradiction{Kind: NoCount, Said: said})
+		kind := NoCount
+		if n, err := strconv.ParseFloat(value, 64); err == nil && n > tape.MaxTokens {
+			kind = Absurd
+		}
+		q.Contradicts = append(q.Contradicts, Contradiction{Kind: kind, Said: said})
 		q.badCached = q.badCached || name == "cached"
 	}
 }

@@ -22,6 +22,7 @@ var ready = [...]string{"spec_accept_length", "spec_accept_rate", "mean_acceptan
 // The kinds of contradictions of speculation, as a reader sees them.
 const (
 	AcceptedAboveDrafted = "accepted drafts above drafts proposed"
+	AcceptedAboveOutput  = "accepted drafts above output tokens by more than a step"
 	DraftedNotSplit      = "accepted and rejected drafts that do not add up to those proposed"
 	VerifyAboveOutput    = "verify steps above output tokens"
 	DraftsUnverified     = "drafts without a verify step"
@@ -75,6 +76,10 @@ func (q *Request) impossibleDrafts() {
 			q.Verify = Absent
 		}
 	}
+	if q.Accepted != Absent && q.Output != Absent && q.Accepted-q.Output > q.step()*int64(max(1, q.Choices)) {
+		note(AcceptedAboveOutput, q.Accepted, q.Output)
+		q.Accepted, q.Rejected, q.Drafted = Absent, Absent, Absent
+	}
 	if q.Drafts != nil && q.Drafts.Accepting != nil {
 		steps, accepted, ok := tally(q.Drafts.Accepting)
 		switch {
@@ -94,14 +99,28 @@ func (q *Request) impossibleDrafts() {
 	// Drafts of the last step can be accepted beyond the end of the output: at most as
 	// many as a step proposes, of each choice.
 	if q.Output != Absent && q.Verify > 0 && q.Accepted != Absent && q.Drafted != Absent {
-		wide := (q.Drafted + q.Verify - 1) / q.Verify
-		if q.Drafts != nil {
-			wide = max(wide, int64(len(q.Drafts.Accepting))-1)
-		}
-		if over := q.Accepted + q.Verify - q.Output; over > (wide+1)*int64(max(1, q.Choices)) {
+		if over := q.Accepted + q.Verify - q.Output; over > (q.step()+1)*int64(max(1, q.Choices)) {
 			note(AboveOutput, q.Accepted+q.Verify, q.Output)
 		}
 	}
+}
+
+// widest is how many drafts a step proposes at most, where the server does not say how
+// many steps there were.
+const widest = 16
+
+// step is how many drafts a verify step proposed: as many can be accepted beyond the
+// end of the output.
+func (q *Request) step() int64 {
+	made := max(q.Drafted, q.Accepted+max(q.Rejected, 0))
+	if q.Verify <= 0 {
+		return min(made, widest)
+	}
+	n := (made + q.Verify - 1) / q.Verify
+	if q.Drafts != nil {
+		n = max(n, int64(len(q.Drafts.Accepting))-1)
+	}
+	return n
 }
 
 // tally adds up steps by accepted drafts; ok is false where it cannot be that of one
