@@ -96,6 +96,9 @@ func (r *run) cachePlanned() *CachePlanned {
 			return
 		}
 		p.Requests++
+		if q.Input != metric.Absent {
+			p.PlannedTokens, p.PlannedInput = p.PlannedTokens+want, p.PlannedInput+q.Input
+		}
 		hit, _, ok := q.CachedTokens(r.proved)
 		if !ok || q.Input == metric.Absent {
 			return

@@ -22,7 +22,13 @@ func (r *run) witness(c *Cache, pages *Server) {
 		w.Says += fmt.Sprintf("; the answers say %s", percent(*c.All.Ratio))
 	case c.Verdict == CacheHidden:
 		w.Says += "; the answers say nothing"
-		c.Line += fmt.Sprintf("; its metrics pages say %s of prompt tokens, whoever sent them", percent(s.Ratio))
+		pages := fmt.Sprintf("%s of prompt tokens came from the prefix cache, whoever sent them", percent(s.Ratio))
+		if p := c.Plan; p != nil && p.Zero && p.PlannedInput > 0 && s.Ratio-float64(p.PlannedTokens)/float64(p.PlannedInput) > cacheShare {
+			c.Verdict = CacheByPages
+			c.Line = fmt.Sprintf("%s: %s (inferred: counters of the whole server, not of these requests alone); %s", c.Verdict, pages, c.Line)
+			break
+		}
+		c.Line += "; its metrics pages say " + pages
 	}
 	if s.Resets > 0 {
 		w.Says += fmt.Sprintf("; counters began anew %s", plural(s.Resets, "time"))

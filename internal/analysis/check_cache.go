@@ -29,6 +29,9 @@ func (r *run) cacheOffPlan(res *Results) Check {
 	c.Value, c.Result = p.Share, ResultPass
 	c.Why = fmt.Sprintf("%s of %s input tokens came from the prefix cache (%s), %s; %d of %s differ",
 		thousands(p.Cached), thousands(p.Input), percent(float64(p.Cached)/float64(p.Input)), r.meant(p.Expected, p.Input), p.Off, plural(p.N, "row"))
+	if p.Off > 0 { // the sums may be alike where rows are not
+		c.Why += fmt.Sprintf(", by %s tokens together, %s of the input (judged: more than %s)", thousands(p.Apart), percent(*p.Share), percent(cacheShare))
+	}
 	if left := p.Requests - p.N; left > 0 {
 		c.Why += fmt.Sprintf(", of %d the server reported nothing", left)
 	}
@@ -89,6 +92,9 @@ func (r *run) cacheState(res *Results) Check {
 	case x.Plan != nil:
 		c.Result, c.Do = ResultMiss, x.Do
 		c.Why = fmt.Sprintf("%s, not observable: %s", r.meant(r.expectedOf()), r.hidden(x))
+		if x.Verdict == CacheByPages {
+			c.Why = x.Line
+		}
 	default:
 		c.Do = x.Do
 	}

@@ -3,9 +3,16 @@ package analysis
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"tokentape/internal/analysis/metric"
 )
+
+// countName is which count it is that came and is none: "cached" of "cached=-3".
+func countName(said string) string {
+	name, _, _ := strings.Cut(said, "=")
+	return name
+}
 
 const usageContradicted = "usage_contradicted" // the check, and the flag of its rows
 
@@ -42,7 +49,7 @@ func (r *run) usageContradicted() Check {
 	next:
 		for _, f := range found {
 			for _, k := range kinds {
-				if k.Kind == f.Kind {
+				if k.Kind == f.Kind && countName(k.Said) == countName(f.Said) {
 					if k.last != q {
 						k.n, k.last = k.n+1, q
 					}

@@ -136,6 +136,12 @@ func TestChecks(t *testing.T) {
 		}, ResultMiss, "5 of 900 answers were not streamed: no TTFT, TPOT, ITL"},
 		{"not_streamed", "all streamed", func(s *script) { s.spec = `{"load":{"requests":900,"rate":10},"workload":{"stream":true}}` }, ResultPass, "every answer"},
 		{"not_streamed", "not asked for", func(s *script) { s.reqs[0].Flags = []string{"not_streamed"} }, ResultNone, "no streaming was asked for"},
+		{"usage_contradicted", "each count that is none is named", func(s *script) {
+			s.reqs[7].Tokens = tape.Tokens{Unread: "input=-9 output=2.5 cached=-1"}
+		}, ResultMiss, "(request 7: input=-9); a count that is no whole number from 0 on in 1 of 900 requests (request 7: output=2.5); a count that is no whole number from 0 on in 1 of 900 requests (request 7: cached=-1)"},
+		{"usage_missing", "a count that came and is none", func(s *script) {
+			s.reqs[7].Tokens = tape.Tokens{Unread: "output=2.5"}
+		}, ResultPass, "0 of 900"},
 		{"usage_missing", "some", func(s *script) { s.reqs[3].Tokens.Output = tape.Opt[int64]{} }, ResultMiss, "1 of 900"},
 		{"server_changed", "restart", func(s *script) {
 			s.more = append(s.more, &tape.Scrape{Source: "prefill-0", OK: true, Series: map[string]float64{"process_start_time_seconds": 5}},
@@ -210,7 +216,7 @@ func TestChecks(t *testing.T) {
 		{"cache_off_plan", "nothing expected", func(s *script) { s.cached(tape.Opt[int64]{}, tape.Some[int64](50)) }, ResultNone, "nothing was expected"},
 		{"cache_off_plan", "not reported", func(s *script) { s.cached(tape.Some[int64](50), tape.Opt[int64]{}) }, ResultNone, "no cached tokens to hold against those expected of 900 requests: see cache_state"},
 		{"cache_off_plan", "as built", func(s *script) { s.cached(tape.Some[int64](50), tape.Some[int64](50)) }, ResultPass, "45,000 of 90,000 input tokens came from the prefix cache (50 %), expected 45,000 (50 %); 0 of 900 rows differ"},
-		{"cache_off_plan", "within a page", func(s *script) { s.cached(tape.Some[int64](50), tape.Some[int64](49)) }, ResultPass, "900 of 900 rows differ; most of all request 0 (row 0 of the dataset): 49, expected 50"},
+		{"cache_off_plan", "within a page", func(s *script) { s.cached(tape.Some[int64](50), tape.Some[int64](49)) }, ResultPass, "900 of 900 rows differ, by 900 tokens together, 1 % of the input (judged: more than 1 %); most of all request 0 (row 0 of the dataset): 49, expected 50"},
 		{"cache_off_plan", "fewer", func(s *script) { s.cached(tape.Some[int64](50), tape.Some[int64](48)) }, ResultMiss, "(48 %), expected 45,000 (50 %)"},
 		{"cache_off_plan", "one row makes up for no other", func(s *script) {
 			s.cached(tape.Some[int64](50), tape.Some[int64](50))
@@ -226,7 +232,7 @@ func TestChecks(t *testing.T) {
 		{"cache_off_plan", "reported where above 0", func(s *script) {
 			s.cached(tape.Some[int64](0), tape.Opt[int64]{})
 			s.reqs[9].Tokens.Cached = tape.Some[int64](96)
-		}, ResultPass, "1 of 900 rows differ; most of all request 9 (row 9 of the dataset): 96, expected 0"},
+		}, ResultPass, "1 of 900 rows differ, by 96 tokens together, 0.107 % of the input (judged: more than 1 %); most of all request 9 (row 9 of the dataset): 96, expected 0"},
 		{"counts_add_up", "warm-up in the footer", func(s *script) { s.warmup = tape.Some[int64](1) }, ResultMiss, "the footer counts 1 of warm-up and 0 of the tail, the lines 0 and 0"},
 		{"repeats", "a row twice", func(s *script) { s.reqs[7].Ref = s.reqs[6].Ref }, ResultMiss, "1 of 900"},
 		{"attempts", "a second attempt", func(s *script) { s.reqs[7].Attempts = 2 }, ResultMiss, "1 attempt"},

@@ -5,6 +5,7 @@ const (
 	CacheConfirmed = "zero cache confirmed"
 	CachePartly    = "zero cache confirmed in part" // of other requests nothing is known
 	CacheRefuted   = "zero cache refuted"
+	CacheByPages   = "zero cache refuted by the metrics pages" // inferred, of the whole server; the answers say nothing
 	CacheAsPlanned = "as planned"
 	CacheOffPlan   = "not as planned"
 	CacheStated    = "observed" // nothing was expected of it
@@ -58,16 +59,19 @@ type CacheShare struct {
 // CachePlanned holds what the cache served against what was expected of it, row by
 // row, over the N requests where both and the input are known.
 type CachePlanned struct {
-	By       string   `json:"by,omitempty"` // "spec" (workload.cache) or "manifest" of a built set
-	Zero     bool     `json:"zero"`         // nothing was to be cached
-	Requests int64    `json:"requests"`     // of which something was expected
-	N        int64    `json:"n"`
-	Expected int64    `json:"expected_tokens"` // Σ over N
-	Cached   int64    `json:"cached_tokens"`
-	Apart    int64    `json:"apart_tokens"` // Σ |cached − expected|: hits of one row make up for none of another
-	Input    int64    `json:"input_tokens"`
-	Off      int64    `json:"rows_off"`    // rows that differ
-	Share    *float64 `json:"apart_share"` // Apart ÷ Input
+	By       string `json:"by,omitempty"` // "spec" (workload.cache) or "manifest" of a built set
+	Zero     bool   `json:"zero"`         // nothing was to be cached
+	Requests int64  `json:"requests"`     // of which something was expected
+	// Σ over all Requests whose input is known, those that the server told nothing of too.
+	PlannedTokens int64    `json:"planned_tokens"`
+	PlannedInput  int64    `json:"planned_input_tokens"`
+	N             int64    `json:"n"`
+	Expected      int64    `json:"expected_tokens"` // Σ over N
+	Cached        int64    `json:"cached_tokens"`
+	Apart         int64    `json:"apart_tokens"` // Σ |cached − expected|: hits of one row make up for none of another
+	Input         int64    `json:"input_tokens"`
+	Off           int64    `json:"rows_off"`    // rows that differ
+	Share         *float64 `json:"apart_share"` // Apart ÷ Input
 }
 
 // CacheEvidence is what is known of how one server reports cached tokens.

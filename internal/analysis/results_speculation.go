@@ -9,6 +9,9 @@ type Speculation struct {
 	DraftsBy    string              `json:"drafts_by,omitempty"`
 	Windows     []SpeculationWindow `json:"windows"`
 	NotObserved []SpeculationGap    `json:"not_observed,omitempty"`
+	// Untold: events held several tokens each and the server told nothing of drafts;
+	// nil elsewhere.
+	Untold *SpeculationGap `json:"untold,omitempty"`
 }
 
 // Who told of drafts.

@@ -27,7 +27,22 @@ func (r *run) speculation(intervals []window.Interval) *Speculation {
 		s.DraftsBy = DraftsUsage
 	}
 	s.NotObserved = r.draftGaps(all)
+	s.Untold = r.untoldDrafts(all)
 	return s
+}
+
+// tokensAnEvent is above what one-token events with a few joined ones come to.
+const tokensAnEvent = 1.2
+
+// untoldDrafts is for a stream of several tokens an event of which the server told no
+// drafts: one cannot see whether it speculates or sends at intervals, and either makes
+// the gaps between events longer than the time of a token.
+func (r *run) untoldDrafts(all *metric.Speculation) *SpeculationGap {
+	v, ok := all.PerEvent.Value()
+	if !ok || v < tokensAnEvent || max(all.Verify.N, all.Accepted.N, all.Rejected.N, all.Drafted.N, all.Listed) > 0 {
+		return nil
+	}
+	return &SpeculationGap{digits(v) + " tokens per event", "ITL is of events, TPOT of tokens; acceptance not observed", r.tellDrafts(GapLength)}
 }
 
 // drafts sums up the ok requests of the measured phase.

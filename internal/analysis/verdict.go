@@ -24,9 +24,9 @@ func (r *run) verdict(res *Results, o Options) Verdict {
 		}
 		if c.Severity == SeverityFail {
 			v.Fit = false
-			failed = append(failed, missed[c.Name])
+			failed = append(failed, inVerdict(c, res))
 		} else {
-			notes = append(notes, missed[c.Name])
+			notes = append(notes, inVerdict(c, res))
 		}
 	}
 	v.Line = "fit for use"
@@ -37,4 +37,13 @@ func (r *run) verdict(res *Results, o Options) Verdict {
 		v.Line += "; " + plural(int64(len(notes)), "note") + ": " + strings.Join(notes, ", ")
 	}
 	return v
+}
+
+// inVerdict is a check's miss in the verdict's line. That zero cache was meant and
+// refuted is said in these words, whichever check found it.
+func inVerdict(c *Check, res *Results) string {
+	if x := res.Cache; x != nil && (c.Name == "cache_off_plan" && x.Verdict == CacheRefuted || c.Name == "cache_state" && x.Verdict == CacheByPages) {
+		return x.Verdict
+	}
+	return missed[c.Name]
 }

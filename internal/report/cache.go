@@ -8,14 +8,19 @@ import (
 	"tokentape/internal/analysis"
 )
 
-// cacheInShort is the line of the first page: nothing where nothing is known of the
-// cache, unless none was to be had. What else was expected, the note cache_state says.
+// cacheInShort is the line of the first page, also where nothing is known of the cache:
+// a TTFT means little without it. Where something was expected of it and cannot be
+// seen, the note cache_state says so already.
 func (c *console) cacheInShort() {
 	x := c.r.Cache
-	if x == nil || x.Verdict == analysis.CacheHidden && len(x.Witnesses) == 0 && (x.Plan == nil || !x.Plan.Zero) {
+	if x == nil || x.All.Requests == 0 || x.Verdict == analysis.CacheHidden && len(x.Witnesses) == 0 && x.Plan != nil && !x.Plan.Zero {
 		return
 	}
-	c.hang("  "+pad("cache", 10, false), clean(x.Line), plain)
+	line := x.Line
+	if x.Verdict == analysis.CacheHidden && x.Contradicted == 0 && x.Plan == nil && len(x.Witnesses) == 0 {
+		line = "cached tokens " + absent // nothing was expected of it: why is with --full
+	}
+	c.hang("  "+pad("cache", 10, false), clean(line), plain)
 }
 
 // cache is what can be said of the prefix cache, and from what.
@@ -135,6 +140,9 @@ func evidence(e analysis.CacheEvidence) string {
 
 func planned(p *analysis.CachePlanned) string {
 	by := map[string]string{"spec": "workload.cache", "manifest": "the set's manifest"}[p.By]
+	if p.N == 0 {
+		return join(": ", by, fmt.Sprintf("%s tokens expected of %s input tokens in %s %s; served: %s", count(p.PlannedTokens), count(p.PlannedInput), count(p.Requests), plural(p.Requests, "request"), absent))
+	}
 	text := fmt.Sprintf("%s tokens expected, %s served, %s apart row by row, of %s input tokens in %s %s", count(p.Expected), count(p.Cached), count(p.Apart), count(p.Input), count(p.N), plural(p.N, "request"))
 	if p.N < p.Requests {
 		text += fmt.Sprintf(" (of %s of which something was expected)", count(p.Requests))

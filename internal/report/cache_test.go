@@ -80,11 +80,24 @@ func TestCacheViews(t *testing.T) {
 			t.Errorf("stats.csv lacks %q", want)
 		}
 	}
+	for want, x := range map[string]*analysis.Cache{
+		"cache cached tokens not observed": {Verdict: analysis.CacheHidden, Line: "not observable: nobody said", All: analysis.CacheShare{Requests: 5}},
+		"cache not observable: absurd":     {Verdict: analysis.CacheHidden, Line: "not observable: absurd", All: analysis.CacheShare{Requests: 5}, Contradicted: 5},
+	} {
+		r.Cache = x
+		if short := text(func(b *bytes.Buffer) error { return Console(b, r, Options{}) }); !strings.Contains(strings.Join(strings.Fields(short), " "), want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	r.Cache = &analysis.Cache{Verdict: analysis.CacheHidden, Plan: &analysis.CachePlanned{By: "manifest", Requests: 20, PlannedTokens: 4864, PlannedInput: 10371}}
+	if full := text(func(b *bytes.Buffer) error { return Console(b, r, Options{Full: true, Width: 200}) }); !strings.Contains(full, "4,864 tokens expected of 10,371 input tokens in 20 requests; served: not observed") || strings.Contains(full, "0 served") {
+		t.Error("a plan of which nothing was told")
+	}
 	for _, verdict := range []struct {
 		zero  bool
 		shown bool
 	}{{true, true}, {false, false}} {
-		r.Cache = &analysis.Cache{Verdict: analysis.CacheHidden, Line: "not observable: nobody said", Plan: &analysis.CachePlanned{Zero: verdict.zero}}
+		r.Cache = &analysis.Cache{Verdict: analysis.CacheHidden, Line: "not observable: nobody said", All: analysis.CacheShare{Requests: 5}, Plan: &analysis.CachePlanned{Zero: verdict.zero}}
 		short := text(func(b *bytes.Buffer) error { return Console(b, r, Options{}) })
 		if strings.Contains(short, "nobody said") != verdict.shown {
 			t.Errorf("zero %v: shown %v", verdict.zero, !verdict.shown)

@@ -20,6 +20,7 @@ func (c *console) speculation() {
 		if len(s.NotObserved) > 0 {
 			c.hang("  ", clean(absent+": the server told no drafts and no verify steps → "+s.NotObserved[0].Do), plain)
 		}
+		c.untold(s)
 		return
 	}
 	c.table(c.draftTable(s))
@@ -37,6 +38,13 @@ func (c *console) speculation() {
 
 func (c *console) gap(g analysis.SpeculationGap) {
 	c.hang("  ", clean(g.What+": "+absent+": "+g.Why+" → "+g.Do), plain)
+}
+
+// untold is of several tokens an event and no word of drafts.
+func (c *console) untold(s *analysis.Speculation) {
+	if g := s.Untold; g != nil {
+		c.hang("  ", clean(g.What+": "+g.Why+" → "+g.Do), plain)
+	}
 }
 
 // told reports whether the server said anything of speculation.
@@ -146,7 +154,11 @@ func (c *console) positions(w *analysis.SpeculationWindow) {
 // where the server told all, or nothing at all.
 func (c *console) shortSpeculation() {
 	s := c.r.Speculation
-	if s == nil || !told(s) {
+	if s == nil {
+		return
+	}
+	c.untold(s)
+	if !told(s) {
 		return
 	}
 	for _, g := range s.NotObserved {

@@ -73,6 +73,13 @@ func TestSpeculationSection(t *testing.T) {
 	if out := show(none, full); !strings.Contains(out, "Speculation not observed: the server told no drafts and no verify steps → set workload.sampling") {
 		t.Error("nothing was told, and the report does not say so:\n" + out)
 	}
+	const untold = " tokens per event: ITL is of events, TPOT of tokens; acceptance not observed → set workload.sampling.return_spec_tokens_details=true"
+	for _, o := range []Options{full, {Width: 200}} {
+		if out := show(none, o); !strings.Contains(out, untold) {
+			t.Errorf("full %v: several tokens an event, and nothing is said of it", o.Full)
+		}
+	}
+	none.Speculation.Untold = nil
 	if out := show(none, Options{Width: 200}); strings.Contains(out, "acceptance") {
 		t.Error("nothing was told, and the page speaks of it")
 	}
