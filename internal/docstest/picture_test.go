@@ -14,6 +14,7 @@ import (
 
 	"tokentape/internal/analysis"
 	"tokentape/internal/report"
+	"tokentape/internal/report/chart"
 )
 
 var update = flag.Bool("update", false, "make the pictures in the documents again")
@@ -85,4 +86,65 @@ func TestPictures(t *testing.T) {
 			t.Errorf("%s shows another report than the present one; go test ./internal/docstest -update makes it again (-shown +present):\n%s", doc, diff)
 		}
 	}
+}
+
+// drawing is a marked image that is a chart of a tape:
+//
+//	<!-- chart TAPE NAME LANG -->
+//	![what it shows](FILE)
+var drawing = regexp.MustCompile("<!-- chart ([^ ]+) ([^ ]+) ([^ ]+) -->\n!\\[[^\\]\n]+\\]\\(([^)\n]+\\.svg)\\)\n")
+
+// The charts in the documents are what the present program draws of a recorded tape,
+// and small. go test ./internal/docstest -update makes them again.
+func TestCharts(t *testing.T) {
+	root := filepath.Join("..", "..")
+	for _, doc := range []string{"README.md", "README.zh.md"} {
+		b, err := os.ReadFile(filepath.Join(root, doc))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := drawing.FindAllStringSubmatch(string(b), -1)
+		if len(all) == 0 || len(all) != strings.Count(string(b), "<!-- chart ") {
+			t.Errorf("%s shows %d charts that are marked <!-- chart TAPE NAME LANG --> right before their image", doc, len(all))
+		}
+		for _, m := range all {
+			path := filepath.Join(root, m[4])
+			want := draw(t, filepath.Join(root, m[1]), m[2], m[3])
+			if len(want) > 60_000 {
+				t.Errorf("%s: %d bytes are too many for a document", m[4], len(want))
+			}
+			if *update {
+				if err := os.WriteFile(path, want, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s: %s is another picture than the present program draws (%v); go test ./internal/docstest -update makes it again", doc, m[4], err)
+			}
+		}
+	}
+}
+
+func draw(t *testing.T, path, name, lang string) []byte {
+	t.Helper()
+	res, err := analysis.AnalyseFile(path, analysis.Options{Charts: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	charts, err := chart.All(res, lang)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range charts {
+		if c.ID == name {
+			svg, err := c.SVG(chart.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return svg
+		}
+	}
+	t.Fatalf("%s has no chart %q", path, name)
+	return nil
 }
