@@ -49,7 +49,16 @@ var grownWords = [3]string{"the", "and", "of"}
 
 // run asks one question after the other.
 func (b *battery) run(what string) {
-	f := b.found
+	f, api := b.found, b.Stream.Name()
+	f.eosField, f.leastField = eosFields[api], minFields[api]
+	if what == Short || what == Cache {
+		const why = "not asked: tokentape probe does"
+		f.unasked(f.eosField, why)
+		f.unasked(f.leastField, why)
+		if f.unasked("chat_overhead", why); !templated[api] {
+			f.unasked("chat_overhead", api+" sends plain text: there is no chat template")
+		}
+	}
 	f.whole = b.send(question{step: "whole", prompt: b.fresh(shortPrompt), output: maxOutput})
 	f.stream = b.send(question{step: "stream", stream: true, prompt: b.fresh(longPrompt), output: streamOutput})
 	switch what {
@@ -86,8 +95,8 @@ func (b *battery) full() {
 		}
 		return b.send(question{step: name, stream: true, prompt: b.fresh(shortPrompt), output: maxOutput, extra: map[string]any{name: value}, may: b.found.accepted(nil)})
 	}
-	f.eos, f.eosField = try(eosFields, true), eosFields[api]
-	f.least, f.leastField = try(minFields, leastOutput), minFields[api]
+	f.eos = try(eosFields, true)
+	f.least = try(minFields, leastOutput)
 	if !templated[api] {
 		f.unasked("chat_overhead", api+" sends plain text: there is no chat template")
 		return

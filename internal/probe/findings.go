@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,7 +79,7 @@ func (f *findings) capabilities() *tape.Capabilities {
 	f.overhead()
 	f.served()
 	for field, why := range f.why {
-		if f.c.How[field] == "" {
+		if field != "" && f.c.How[field] == "" {
 			f.c.How[field] = why
 		}
 	}
@@ -96,7 +97,9 @@ func ownCount(r *reply) bool {
 }
 
 func (f *findings) usage() {
-	if r := f.whole; r.ok() {
+	if r := f.whole; r.ok() && contradictory("output", r) != "" {
+		f.c.How["usage_whole"] = contradictory("output", r)
+	} else if r.ok() {
 		f.c.UsageWhole = tape.Some(ownCount(r))
 		f.known("usage_whole", "the answer in one piece", r)
 	} else {
@@ -105,6 +108,10 @@ func (f *findings) usage() {
 	r := f.stream
 	if !r.ok() || !r.req.TFirstToken.OK {
 		f.c.How["usage"] = "no stream ended well"
+		return
+	}
+	if how := contradictory("output", r); how != "" {
+		f.c.How["usage"] = how
 		return
 	}
 	tokens, with := 0, 0
@@ -130,7 +137,14 @@ func (f *findings) usage() {
 
 func (f *findings) cached() {
 	var zero, above, missing *reply
+	with, without := 0, 0 // answers with counts that could be true
 	for _, r := range f.all() {
+		switch {
+		case r.ok() && r.req.Tokens.Cached.OK:
+			with++
+		case r.ok() && ownCount(r):
+			without++
+		}
 		if !r.req.Tokens.Cached.OK && r.ok() && r.question.stream && ownCount(r) && missing == nil {
 			missing = r
 		}
@@ -151,7 +165,11 @@ func (f *findings) cached() {
 	slices.Sort(f.c.CachedFields)
 	first, second := f.first, f.second
 	asked := first.ok() && second.ok()
-	switch {
+	switch how := contradictory("cached", f.all()...); {
+	case how != "":
+		f.c.How["cached_tokens"] = how
+	case zero != nil && without > 0:
+		f.c.How["cached_tokens"] = fmt.Sprintf("a count of 0 was reported, and %s of %d came without one: a count that is missing says nothing", count(int64(without), "answer"), with+without)
 	case zero != nil:
 		f.c.CachedTokens = tape.CachedAlways
 		f.known("cached_tokens", "a count of 0 was reported", zero, above)
@@ -226,7 +244,11 @@ func (f *findings) names() {
 		}
 		if m := r.seen.model(); m != "" && f.c.Model == "" {
 			f.c.Model = m
-			f.known("model", "model of the answers", r)
+			how := "model of the answers"
+			if ids := f.look.Server.Models; len(ids) > 0 && !slices.Contains(ids, m) {
+				how += ", which is none that the server lists: " + strings.Join(ids[:min(len(ids), 3)], ", ") + "; it may take any name"
+			}
+			f.known("model", how, r)
 		}
 	}
 	if f.c.ReasoningField == "" && empty != "" {
@@ -240,8 +262,9 @@ func (f *findings) names() {
 		"speculation":     "no answer has a counter of drafts or verify steps",
 		"model":           "no answer names its model",
 		"finish":          "no finish reason came",
+		"cached_fields":   cmp.Or(contradictory("cached", f.all()...), "no answer carried the count"),
 	} {
-		if f.c.How[field] == "" {
+		if f.c.How[field] == "" && !(field == "cached_fields" && len(f.c.CachedFields) > 0) {
 			f.c.How[field] = why
 		}
 	}
@@ -313,7 +336,7 @@ func (f *findings) events() {
 		f.known("tokens_per_event", fmt.Sprintf("%d tokens in %d token events", n, events), r)
 		return
 	}
-	f.c.How["tokens_per_event"] = "no stream of 4 token events or more with the server's count"
+	f.c.How["tokens_per_event"] = cmp.Or(contradictory("output", f.stream, f.eos, f.least), "no stream of 4 token events or more with the server's count")
 }
 
 // accepted reports that the server takes requests at all: one with the field beside
@@ -371,11 +394,11 @@ func (f *findings) bounds(field string, r *reply) {
 		f.c.Honoured[field] = false
 		f.known(field, fmt.Sprintf("%d asked for, and at least %d came", n, got), r)
 	case !ok:
-		f.c.How[field] = "no count of the tokens that came"
+		f.c.How[field] = cmp.Or(contradictory("output", r), "no count of the tokens that came")
 	case got < n && r.req.Finish == "length":
 		f.c.How[field] = fmt.Sprintf("%d asked for, and %d came, with finish length: something else cut the answer", n, got)
 	case got < n:
-		f.c.How[field] = fmt.Sprintf("the answer ended by itself (finish %s) before the %d tokens that were asked for", r.req.Finish, n)
+		f.c.How[field] = fmt.Sprintf("the answer ended by itself (%s) before the %d tokens that were asked for", finish(r), n)
 	default:
 		longer, m := f.longer(r, n)
 		if longer == nil {
@@ -383,8 +406,16 @@ func (f *findings) bounds(field string, r *reply) {
 			return
 		}
 		f.c.Honoured[field] = true
-		f.known(field, fmt.Sprintf("%d asked for, %d came (finish %s); %d of another request that asked for %d", n, got, r.req.Finish, m, longer.question.output), r, longer)
+		f.known(field, fmt.Sprintf("%d asked for, %d came (%s); %d of another request that asked for %d", n, got, finish(r), m, longer.question.output), r, longer)
 	}
+}
+
+// finish is why an answer ended.
+func finish(r *reply) string {
+	if r.req.Finish == "" {
+		return "no finish reason"
+	}
+	return "finish " + r.req.Finish
 }
 
 // longer is an answer to another request that went beyond n tokens, or stopped short of
@@ -458,12 +489,12 @@ func (f *findings) ignoreEOS() {
 	case !r.ok():
 		f.c.How[field] = "the stream was closed, since it went on beyond what was asked for"
 	case !ok || !ownCount(r):
-		f.c.How[field] = "no answer with the server's count"
+		f.c.How[field] = cmp.Or(contradictory("output", r), "no answer with the server's count")
 	case got < r.question.output && r.req.Finish == "length":
 		f.c.How[field] = fmt.Sprintf("%d tokens came, with finish length: something else cut the answer", got)
 	case got < r.question.output:
 		f.c.Honoured[field] = false
-		f.known(field, fmt.Sprintf("%d tokens of %d came (finish %s)", got, r.question.output, r.req.Finish), r)
+		f.known(field, fmt.Sprintf("%d tokens of %d came (%s)", got, r.question.output, finish(r)), r)
 	case !short:
 		f.c.How[field] = fmt.Sprintf("answers are %d tokens long without it too, so that it makes no difference", r.question.output)
 	default:
@@ -478,6 +509,9 @@ func (f *findings) minTokens() {
 		f.c.How["min_tokens"] = "this API has no such field"
 		return
 	}
+	if field != "min_tokens" {
+		f.c.How["min_tokens"] = "this API calls it " + field
+	}
 	base, short := f.alone()
 	if r == nil || f.notTold(field, r) {
 		return
@@ -487,7 +521,7 @@ func (f *findings) minTokens() {
 	case !r.ok():
 		f.c.How[field] = "the stream was closed, since it went on beyond what was asked for"
 	case !ok || !ownCount(r):
-		f.c.How[field] = "no answer with the server's count"
+		f.c.How[field] = cmp.Or(contradictory("output", r), "no answer with the server's count")
 	case got < leastOutput && r.req.Finish == "length":
 		f.c.How[field] = fmt.Sprintf("%d tokens came, with finish length: something else cut the answer", got)
 	case got < leastOutput:
@@ -510,7 +544,7 @@ func (f *findings) overhead() {
 	var in [3]int64
 	for i, r := range f.grown {
 		if !r.ok() || !r.req.Tokens.Input.OK {
-			f.c.How["chat_overhead"] = "no server's count of the prompts"
+			f.c.How["chat_overhead"] = cmp.Or(contradictory("input", r), "no server's count of the prompts")
 			return
 		}
 		in[i] = r.req.Tokens.Input.V

@@ -145,6 +145,8 @@ type reply struct {
 	req  *tape.Request
 	seen *wire
 	note string // why it could not be sent
+	// doubt are the counts that req, which findings are made of, lacks.
+	doubt doubts
 }
 
 // ok reports an answer that facts can be taken of.
@@ -246,6 +248,8 @@ func (b *battery) send(a question) *reply {
 		b.Keep(ex)
 	}
 	b.note(r, x.URL(), headers(answer.Header, secret.New(cfg.Secrets)))
+	r.doubt = doubtful(req)
+	r.req = r.doubt.without(req)
 	return r
 }
 
