@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tokentape/internal/analysis/metric"
@@ -13,6 +14,8 @@ type reporting struct {
 	part, url   int64
 	probe       string   // tape.CachedAlways …; "": no probe said
 	by          []string // requests of the probe
+	says, off   string   // what the server said of itself: that it reports counts, that it has no cache; with where
+	silent      string   // that it does not report them
 	above, zero int      // index of the first request that reported a count above 0, and a 0; −1: none
 }
 
@@ -40,7 +43,7 @@ func (r *run) prove() {
 	for _, c := range r.caps {
 		for i := range r.servers {
 			if k := &r.servers[i]; k.part == c.Part.Or(0) && k.url == c.URL.Or(0) && c.CachedTokens != "" {
-				k.probe, k.by = c.CachedTokens, c.By
+				k.probe, k.by = cachedFound(c), c.CachedBy
 			}
 		}
 		r.proved = r.proved || probeProves(c.CachedTokens)
@@ -56,15 +59,25 @@ func (r *run) prove() {
 			k.zero = i
 		}
 	}
+	r.cacheFacts()
 	for i := range r.servers {
 		k := &r.servers[i]
-		r.proved = r.proved || k.above >= 0 || k.zero >= 0
+		r.proved = r.proved || k.above >= 0 || k.zero >= 0 || k.says != "" || k.off != ""
 	}
 	for i := range r.reqs {
 		if q := &r.reqs[i]; !r.servers[q.Server].missingIsZero() {
 			q.KeepMissing()
 		}
 	}
+}
+
+// cachedFound is the word of a probe for cached tokens. A plain "never" is one of an
+// earlier version, which did not tell that from a cache that served none.
+func cachedFound(c *tape.Capabilities) string {
+	if c.CachedTokens == tape.CachedNever && !slices.Contains(c.Inferred, "cached_tokens") {
+		return tape.CachedUnknown
+	}
+	return c.CachedTokens
 }
 
 // probeProves reports that what a probe found means that counts are reported.
@@ -75,7 +88,7 @@ func probeProves(found string) bool {
 // missingIsZero: this server reports counts above 0 and leaves 0 out. One that has
 // reported a 0 leaves none out, whatever a probe concluded.
 func (k *reporting) missingIsZero() bool {
-	return k.zero < 0 && k.probe != tape.CachedAlways && (k.above >= 0 || probeProves(k.probe))
+	return k.zero < 0 && k.probe != tape.CachedAlways && (k.above >= 0 || probeProves(k.probe) || k.off != "" || k.says != "" && k.probe != tape.CachedNever)
 }
 
 // why says from what it is known what a missing count means.
@@ -95,8 +108,16 @@ func (r *run) whyMissing(k *reporting) string {
 		return fmt.Sprintf("%s reported a count above 0, and none a 0", r.called(k.above))
 	case k.probe == tape.CachedSome:
 		return probe + " saw a count above 0, and none a 0"
+	case k.off != "":
+		return "the server has no prefix cache: " + k.off
+	case k.says != "" && k.probe != tape.CachedNever:
+		return "the server reports counts above 0 and leaves 0 out: " + k.says
+	case k.silent != "":
+		return "the server does not report them: " + k.silent
 	case k.probe == tape.CachedNever:
-		return probe + " found none, not even of a prompt sent twice"
+		return probe + " found none, although the cache served a prompt sent twice, by the wait for its first token"
+	case k.probe == tape.CachedUnknown:
+		return probe + " sent a prompt twice and found none: the server does not report them, or served none and leaves out 0"
 	}
 	return "no answer of this run carried the count"
 }

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tokentape/tape"
@@ -119,13 +120,13 @@ func (r *run) hidden(c *Cache) string {
 	case a.Requests == 0:
 		return "no measured request ended well"
 	case c.Contradicted > 0 && a.Observed+a.Inferred == 0:
-		return "no cached count that the server reported can be true (usage_contradicted)"
+		return "every cached count that the server reported is contradictory and not used (usage_contradicted)"
 	case a.Observed+a.Inferred > 0 && a.N == 0:
 		return "cached tokens were reported, and no input tokens to hold them against"
 	}
 	text := fmt.Sprintf("the server reported no cached tokens in %s", plural(c.All.Requests, "request"))
 	for i := range c.Evidence {
-		if e := &c.Evidence[i]; e.Probe != "" && e.Missing > 0 {
+		if e := &c.Evidence[i]; e.Missing > 0 && (e.Probe != "" || r.servers[i].silent != "") {
 			return text + ": " + e.Why
 		}
 	}
@@ -139,6 +140,8 @@ func (r *run) makeVisible(zero bool) string {
 	vllm := "start vLLM with --enable-prompt-tokens-details"
 	var do string
 	switch {
+	case r.reports():
+		do = "the server is set to report them: what stands between drops them, or its version does not tell them by this API; ask its own (target.api: sglang-generate), which always tells"
 	case strings.Contains(engine, "sglang"):
 		do = sglang + ", or ask its own API (target.api: sglang-generate), which always tells"
 	case strings.Contains(engine, "vllm"):
@@ -148,10 +151,21 @@ func (r *run) makeVisible(zero bool) string {
 	default:
 		do = "switch cache reporting on (" + strings.TrimPrefix(sglang, "start ") + ", " + strings.TrimPrefix(vllm, "start ") + ")"
 	}
-	if zero || r.header.Cache != nil {
+	if (zero || r.header.Cache != nil) && !r.askedTwice() {
 		do += "; one hit in the run proves that it is on: probe: cache in the spec, or a prompt that is prepared twice"
 	}
 	return do
+}
+
+// reports: a server said of itself that it reports cached tokens.
+func (r *run) reports() bool {
+	return slices.ContainsFunc(r.servers, func(k reporting) bool { return k.says != "" })
+}
+
+// askedTwice: a probe has sent the same prompt twice, so that to do so again proves
+// nothing more.
+func (r *run) askedTwice() bool {
+	return slices.ContainsFunc(r.servers, func(k reporting) bool { return k.probe != "" })
 }
 
 // meant is what the prefix cache was to serve of some input tokens (0: their number

@@ -8,11 +8,51 @@ import (
 	"tokentape/tape"
 )
 
+// saysOfCache puts an argument of the server on the tape.
+func (s *script) saysOfCache(name, value string) {
+	s.more = append(s.more, &tape.ServerFacts{Type: "server", When: tape.FactsBefore, T: -5, URL: "http://127.0.0.1:30000", OK: true, Facts: map[string]string{"/get_server_info " + name: value}})
+}
+
+// What the report advises is never against what was asked or what the server said.
+func TestCacheAdvice(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		edit  func(*script)
+		wants bool // that it is asked twice
+		flag  bool // that reporting is switched on
+	}{
+		{"nothing known", func(*script) {}, true, true},
+		{"asked twice", func(s *script) {
+			s.more = append(s.more, &tape.Capabilities{Type: "capabilities", CachedTokens: tape.CachedUnknown})
+		}, false, true},
+		{"on", func(s *script) {
+			s.saysOfCache("enable_cache_report", "true")
+			s.more = append(s.more, &tape.Capabilities{Type: "capabilities", CachedTokens: tape.CachedNever, Inferred: []string{"cached_tokens"}})
+		}, false, false},
+	} {
+		s := steadyRun(10)
+		s.cached(tape.Some[int64](0), tape.Opt[int64]{})
+		s.cache = &tape.CachePlan{By: tape.CacheBySpec, Zero: true}
+		c.edit(s)
+		do := s.analyse(t, Options{}).Cache.Do
+		if got := strings.Contains(do, "probe: cache"); got != c.wants {
+			t.Errorf("%s: %s", c.name, do)
+		}
+		if got := strings.Contains(do, "enable-cache-report"); got != c.flag {
+			t.Errorf("%s: %s", c.name, do)
+		}
+	}
+}
+
 // What a missing count means hangs on what its server has proved in the run.
 func TestCachedInference(t *testing.T) {
 	count := tape.Some[int64]
 	capable := func(found string) *tape.Capabilities {
-		return &tape.Capabilities{Type: "capabilities", CachedTokens: found, By: []string{"probe-1", "probe-2"}}
+		c := &tape.Capabilities{Type: "capabilities", CachedTokens: found, By: []string{"probe-0", "probe-1", "probe-2"}, CachedBy: []string{"probe-1", "probe-2"}}
+		if found == tape.CachedNever {
+			c.Inferred = []string{"cached_tokens"}
+		}
+		return c
 	}
 	for _, c := range []struct {
 		name  string
@@ -38,7 +78,15 @@ func TestCachedInference(t *testing.T) {
 			"in 10 requests: the probe (probe-1, probe-2) found that it reports 0 too, so that a count left out is none", ResultNone, ""},
 		{"and in some requests", tape.CachedAlways, func(s *script) { s.cached(tape.Opt[int64]{}, count(50)); s.reqs[0].Tokens.Cached = tape.Opt[int64]{} }, "9/0/1 0.500",
 			"not observed in 1: the probe found that cached tokens are always reported, and 1 answer left them out", ResultPass, ""},
-		{"the probe saw none", tape.CachedNever, func(*script) {}, "0/0/10 null", "found none, not even of a prompt sent twice", ResultNone, ""},
+		{"the probe saw none", tape.CachedNever, func(*script) {}, "0/0/10 null", "found none, although the cache served a prompt sent twice", ResultNone, ""},
+		{"the probe could not tell", tape.CachedUnknown, func(*script) {}, "0/0/10 null", "sent a prompt twice and found none", ResultNone, ""},
+		{"the server says that it reports", "", func(s *script) { s.saysOfCache("enable_cache_report", "true") }, "0/10/0 0.000",
+			"(the server reports counts above 0 and leaves 0 out: enable_cache_report: true (GET /get_server_info))", ResultPass, ""},
+		{"the server says that it reports, the probe that it served and did not", tape.CachedNever, func(s *script) { s.saysOfCache("enable_cache_report", "true") }, "0/0/10 null", "although the cache served", ResultNone, ""},
+		{"the server says that it has no cache", tape.CachedUnknown, func(s *script) { s.saysOfCache("disable_radix_cache", "true") }, "0/10/0 0.000",
+			"the server has no prefix cache: disable_radix_cache: true", ResultPass, ""},
+		{"the server says that it does not report", "", func(s *script) { s.saysOfCache("enable_cache_report", "false") }, "0/0/10 null",
+			"in 10 requests: the server does not report them: enable_cache_report: false (GET /get_server_info)", ResultNone, ""},
 		{"the probe saw none, and an answer has one", tape.CachedNever, func(s *script) { s.reqs[3].Tokens.Cached = count(50) }, "1/9/0 0.050",
 			"the probe found that cached tokens are never reported, and request 3 reported some", ResultMiss, "never reported, and request 3"},
 		{"the probe saw 0 left out, and an answer has one", tape.CachedAbove, func(s *script) { s.reqs[3].Tokens.Cached = count(0) }, "1/0/9 0.000", "the probe found that 0 is left out, and request 3 reported one", ResultMiss, "0 is left out"},
@@ -340,6 +388,15 @@ func TestCacheWitness(t *testing.T) {
 	}
 	if w := x.Witnesses[0]; num(w.Ratio, 2) == "null" || !strings.Contains(w.Says, "the answers say nothing") || !strings.Contains(x.Line, "its metrics pages say") {
 		t.Errorf("%+v: %s", w, x.Line)
+	}
+	// Where zero was meant, what they say refutes it.
+	s.cache = &tape.CachePlan{By: tape.CacheBySpec, Zero: true}
+	for _, q := range s.reqs {
+		q.Asked.Cached = tape.Some[int64](0)
+	}
+	res := s.analyse(t, Options{})
+	if x := res.Cache; x.Verdict != CacheByPages || !strings.Contains(x.Line, "(inferred: counters of the whole server") || !strings.Contains(res.Verdict.Line, CacheByPages) {
+		t.Errorf("%s: %s; %s", x.Verdict, x.Line, res.Verdict.Line)
 	}
 	for _, q := range s.reqs {
 		q.Tokens.Cached = tape.Some[int64](30)

@@ -92,7 +92,7 @@ func TestProbeAlone(t *testing.T) {
 	}{
 		{"well", tape.StepOK, tape.ReasonCompleted, true, "2 steps, none failed"},
 		{"not tried", tape.StepNone, tape.ReasonCompleted, true, "2 steps, none failed"},
-		{"failed", tape.StepFailed, tape.ReasonProbe, false, "1 of 2 steps failed: whole"},
+		{"failed", tape.StepFailed, tape.ReasonProbe, false, "1 of 2 steps failed: \"whole\""},
 		{"cut", tape.StepOK, "", false, "tape incomplete"},
 		{"interrupted", tape.StepOK, tape.ReasonInterrupted, false, "tape incomplete"},
 	} {

@@ -72,11 +72,14 @@ func (r *run) probeVerdict(res *Results) Verdict {
 	var failed []string
 	for _, s := range res.Probe.Steps {
 		if s.Result == tape.StepFailed {
-			failed = append(failed, s.Name)
+			failed = append(failed, strconv.Quote(s.Name))
 		}
 	}
 	all := plural(int64(len(res.Probe.Steps)), "step")
 	v.Line = "probe: " + all + ", none failed"
+	if n := int64(len(r.header.Notes)); n > 0 {
+		v.Line += "; " + plural(n, "note")
+	}
 	if len(failed) > 0 {
 		v.Fit, v.Line = false, fmt.Sprintf("probe: %d of %s failed: %s", len(failed), all, strings.Join(failed, ", "))
 	}
@@ -213,7 +216,12 @@ func inOne(lines []*tape.Capabilities) []Capability {
 	add("context", number(func(c *tape.Capabilities) tape.Opt[int64] { return c.Context }))
 	add("usage", text(func(c *tape.Capabilities) string { return c.Usage }))
 	add("usage_whole", yes(func(c *tape.Capabilities) tape.Opt[bool] { return c.UsageWhole }))
-	add("cached_tokens", text(func(c *tape.Capabilities) string { return c.CachedTokens }))
+	add("cached_tokens", text(func(c *tape.Capabilities) string {
+		if found := cachedFound(c); found != tape.CachedUnknown {
+			return found
+		}
+		return ""
+	}))
 	add("cached_fields", list(func(c *tape.Capabilities) []string { return c.CachedFields }))
 	add("speculation", list(func(c *tape.Capabilities) []string { return c.Speculation }))
 	add("reasoning_field", text(func(c *tape.Capabilities) string { return c.ReasoningField }))

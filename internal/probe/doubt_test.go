@@ -94,6 +94,9 @@ func TestEachHasItsReason(t *testing.T) {
 			if len(k.CachedFields) == 0 && k.How["cached_fields"] == "" {
 				t.Errorf("%s, %s: cached_fields has no reason", api, what)
 			}
+			if got, ok := k.Honoured["min_new_tokens"]; api == "sglang-generate" && what == Full && (!ok || !got) {
+				t.Errorf("min_new_tokens of the simulated server: %q", k.How["min_new_tokens"])
+			}
 			if what == Short && api == "openai-chat" && k.How["ignore_eos"] != "not asked: tokentape probe does" {
 				t.Errorf("%s: %q", api, k.How["ignore_eos"])
 			}

@@ -241,9 +241,12 @@ func (l *look) list(url string, got *client.Simple, at span) (list []card, err e
 			Hint: "it is overlong, or holds control characters, surplus spaces or a secret of the spec; name the model: --model NAME"}
 	}
 	if st.Result == tape.StepOK {
-		st.Seen = strings.Join(res.Server.Models, ", ")
+		st.Seen = listed(res.Server.Models)
 		if n := len(res.Notes); n > 0 {
 			st.Seen += "; " + res.Notes[n-1]
+			if len(res.Server.Models) > 0 {
+				st.Do = "name one that it lists, or none: --model " + res.Server.Models[0]
+			}
 		}
 	}
 	return list, nil
@@ -344,7 +347,7 @@ func choose(res *Result, url string, got *client.Simple, model string) error {
 		case 0:
 			return &Error{URL: url, Status: got.Status, Body: string(got.Body), Why: "the server lists no model", Hint: "name one: --model NAME"}
 		}
-		return &Error{URL: url, Status: got.Status, Why: "the server lists several models: " + strings.Join(ids, ", "), Hint: "name one: --model " + ids[0]}
+		return &Error{URL: url, Status: got.Status, Why: "the server lists several models: " + listed(ids), Hint: "name one: --model " + ids[0]}
 	}
 	res.Server.Model = model
 	if len(ids) == 0 || slices.Contains(ids, model) || slices.Contains(ids, model+":latest") {
@@ -354,6 +357,17 @@ func choose(res *Result, url string, got *client.Simple, model string) error {
 	if base, _, ok := strings.Cut(model, ":"); ok && slices.Contains(ids, base) {
 		return nil
 	}
-	res.Notes = append(res.Notes, fmt.Sprintf("the model %q is not among the server's ids (%s)", model, strings.Join(ids, ", ")))
+	res.Notes = append(res.Notes, fmt.Sprintf("the model %q is not among the server's ids (%s)", model, listed(ids)))
 	return nil
+}
+
+// mostIDs is how many model ids a text names; the tape's header holds all.
+const mostIDs = 8
+
+// listed are the first of some ids, and how many more there are.
+func listed(ids []string) string {
+	if n := len(ids) - mostIDs; n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(ids[:mostIDs], ", "), n)
+	}
+	return strings.Join(ids, ", ")
 }

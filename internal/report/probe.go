@@ -36,29 +36,44 @@ func (c *console) probed() {
 		c.heading("Steps: what was tried, how long it took, what was seen")
 		width := 0
 		for _, s := range p.Steps {
-			width = max(width, len([]rune(s.Name)))
+			width = max(width, columns.StringWidth(clean(s.Name+parensAfter(s.Request))))
 		}
 		var shown []string
+		told := map[string]string{} // what was seen and what to do, by the step that said it first
 		for _, s := range p.Steps {
 			word, st := stepWord(s.Result)
 			took := ""
 			if s.MS != nil {
 				took = measure(s.MS, "ms")
 			}
-			seen := s.Seen
+			seen, do := s.Seen, s.Do
+			if first := told[seen]; first != "" && s.Result != "ok" && len(seen) > shortSeen {
+				seen, do = "the same as "+first, ""
+			} else {
+				told[seen] = s.Name
+			}
+			if told[do] != "" {
+				do = ""
+			}
+			told[do] = s.Name
 			if severalServers(p) {
 				seen = join(", ", s.URL, seen)
 			}
 			if s.Status != nil {
 				seen = join(", ", "status "+count(*s.Status), seen)
 			}
-			if c.md {
-				c.hang("  ", clean(join(" · ", word+" "+s.Name, took, seen)), st)
-			} else {
-				c.hang("  "+pad(word, 13, false)+pad(clean(s.Name), width, false)+"  "+pad(took, 13, true)+"  ", clean(seen), st)
+			name := clean(s.Name + parensAfter(s.Request))
+			switch {
+			case c.md:
+				c.hang("  ", clean(join(" · ", word+" "+name, took, seen)), st)
+			case columns.StringWidth(seen) > mostLines*max(c.width-width-32, 1): // on lines of its own
+				c.line("  "+pad(word, 13, false)+pad(name, width, false)+"  "+pad(took, 13, true), st)
+				c.hang("               ", clean(seen), st)
+			default:
+				c.hang("  "+pad(word, 13, false)+pad(name, width, false)+"  "+pad(took, 13, true)+"  ", clean(seen), st)
 			}
-			if s.Do != "" {
-				c.hang("               → ", clean(s.Do), st)
+			if do != "" {
+				c.hang("               → ", clean(do), st)
 			}
 			if len(s.Headers) > 0 && !slices.Equal(s.Headers, shown) {
 				shown = s.Headers
@@ -91,6 +106,13 @@ func (c *console) probed() {
 func severalServers(p *analysis.Probe) bool {
 	return slices.ContainsFunc(p.Capabilities, func(k analysis.Capability) bool { return k.Server != p.Capabilities[0].Server })
 }
+
+// What a step saw is said once where it is longer than so many bytes, and has lines of
+// its own where it would take more than so many beside the name.
+const (
+	shortSeen = 40
+	mostLines = 2
+)
 
 func parensAfter(s string) string {
 	if s == "" {
