@@ -152,6 +152,11 @@ func TestView(t *testing.T) {
 	b.arrive(`document.body.dataset.page === "compare" && "ready" in document.documentElement.dataset`)
 	for _, id := range []string{"in-flight", "sent", "output-tokens", "ttft-p50", "tpot-p50", "ttft-cdf", "e2e-cdf"} {
 		b.until(`document.querySelector("#chart-` + id + `")`)
+		b.until(`(() => {
+			const c = document.querySelector("#chart-` + id + ` canvas");
+			c.scrollIntoView({ block: "center" });
+			return c.width && c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some((v) => v > 0);
+		})()`) // it is drawn
 		got := ask[[]string](b, `(() => {
 			const f = document.querySelector("#chart-`+id+`");
 			f.scrollIntoView();

@@ -236,6 +236,9 @@ func (x *index) read(c candidate) *Entry {
 	case err != nil:
 		return e.broken(err)
 	case !ok:
+		if f, ok := rec.(*tape.Fault); ok {
+			return e.broken(errors.New(f.String()))
+		}
 		return e.broken(errors.New("its first line is no header"))
 	}
 	e.take(h)

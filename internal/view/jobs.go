@@ -98,7 +98,7 @@ func (w *works) get(key string, again bool, make func(context.Context, *job) ([]
 
 func (w *works) do(key string, j *job, make func(context.Context, *job) ([]byte, error)) {
 	var body []byte
-	err := w.ctx.Err()
+	var err error
 	select {
 	case w.turn <- struct{}{}:
 		j.begun.Store(true)

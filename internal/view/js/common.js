@@ -50,6 +50,8 @@ function switchesOfAll() {
   });
 }
 
+for (const [name, on] of [["beforeprint", true], ["afterprint", false]]) addEventListener(name, () => { state.printing = on; charts.forEach((c) => c.draw()); });
+
 function linkBack() {
   const back = find(".back");
   if (back) back.href = linked("/");
