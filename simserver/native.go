@@ -190,6 +190,7 @@ func decodeBody(body []byte, into any) *apiError {
 type sampling struct {
 	most      *int64 // nil or below 0: to the end of the context
 	def       int64  // when most is nil; 0: to the end of the context
+	least     int64  // tokens before the answer may end by itself
 	ignoreEOS bool
 	seed      *int64
 }
@@ -206,7 +207,7 @@ func (o *Options) generation(c *sim.Counter, model string, stream bool, s sampli
 	if g.req.Prompt = c.Prompt(); g.req.Prompt.Tokens == 0 {
 		return nil, badRequest("The prompt is empty: at least one token is required.")
 	}
-	w := &wireRequest{IgnoreEOS: s.ignoreEOS, Seed: s.seed, MaxTokens: s.most}
+	w := &wireRequest{MinTokens: s.least, IgnoreEOS: s.ignoreEOS, Seed: s.seed, MaxTokens: s.most}
 	if w.MaxTokens == nil && s.def > 0 {
 		def := min(s.def, max(o.Context-g.req.Prompt.Tokens, 1))
 		w.MaxTokens = &def

@@ -17,6 +17,7 @@ var generateAPI = &native{
 			Stream bool      `json:"stream"`
 			Params struct {
 				Max       *int64 `json:"max_new_tokens"`
+				Min       int64  `json:"min_new_tokens"`
 				IgnoreEOS bool   `json:"ignore_eos"`
 				Seed      *int64 `json:"sampling_seed"`
 			} `json:"sampling_params"`
@@ -39,7 +40,7 @@ var generateAPI = &native{
 		default:
 			return nil, badRequest("Either text, input_ids or input_embeds should be provided.")
 		}
-		g, e := o.generation(c, "", w.Stream, sampling{most: w.Params.Max, def: 128, ignoreEOS: w.Params.IgnoreEOS, seed: w.Params.Seed})
+		g, e := o.generation(c, "", w.Stream, sampling{most: w.Params.Max, def: 128, least: w.Params.Min, ignoreEOS: w.Params.IgnoreEOS, seed: w.Params.Seed})
 		if g != nil {
 			g.sglang = true
 		}

@@ -275,7 +275,7 @@ func (p *Pack) named(r *Report, h *tape.Header, sums map[string]string) {
 		case d.SHA256 != ref.SHA256 || d.Bytes != ref.Bytes || d.Rows != ref.Rows || d.Path != ref.Path:
 			r.Add(what, Broken, "%s describes another than the tape names: %s, sha256 %.12s…", ManifestName, shown(d.Path), d.SHA256)
 		case d.File == "":
-			r.Add(what, NotProved, "%s (%d rows, sha256 %.12s…) is not in the pack", d.Path, d.Rows, d.SHA256)
+			r.Add(what, NotProved, "%s is not in the pack", told(d))
 		case sums[d.File] == "" || sums[d.File] != ref.SHA256:
 			r.Add(what, Broken, "%s has sha256 %.12s…, the tape was made with %.12s…", d.File, sums[d.File], ref.SHA256)
 		default:
@@ -331,4 +331,17 @@ func (p *Pack) byHeader(r *Report, what, name, want string, sums map[string]stri
 	default:
 		r.Add(what, Proved, "%s is the one that the tape names (sha256 %.12s…)", name, want)
 	}
+}
+
+// told names a dataset by what the tape knows of it: an imported one may have a name
+// alone.
+func told(d Dataset) string {
+	rows, sum := "rows not observed", "sha256 not observed"
+	if d.Rows > 0 {
+		rows = fmt.Sprintf("%d rows", d.Rows)
+	}
+	if d.SHA256 != "" {
+		sum = fmt.Sprintf("sha256 %.12s…", d.SHA256)
+	}
+	return fmt.Sprintf("%s (%s, %s)", d.Path, rows, sum)
 }

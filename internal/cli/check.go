@@ -51,7 +51,7 @@ func (a *app) check(path string, asJSON bool) error {
 		return &exitError{code: exitUnfit, msg: printable(err.Error()), hints: []string{"ask for the pack again, and compare sha256sum with the sender's"}}
 	}
 	if err != nil {
-		return usageError(err.Error())
+		return usageError(err.Error(), "name the file that tokentape pack made: tokentape check PACK.zip")
 	}
 	defer p.Close()
 	show := a.during("checking the pack")

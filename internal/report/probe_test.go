@@ -41,3 +41,27 @@ func TestProbePage(t *testing.T) {
 		}
 	}
 }
+
+// The rows of several addresses belong to the requests, and stand below them.
+func TestAddressesHangUnderRequests(t *testing.T) {
+	r := openLoop()
+	r.Probe = probed().Probe
+	r.Probe.Only = false
+	r.Remotes = []analysis.Remote{{Address: "127.0.0.1:31100", Requests: 80}, {Address: "127.0.0.1:31101", Requests: 80}}
+	got := text(t, r, consoleOf(Options{Width: 100}))
+	requests, row, probe := strings.Index(got, "requests "), strings.Index(got, "127.0.0.1:31101: 80"), strings.Index(got, "probe     2 requests")
+	if requests < 0 || row < requests || probe < row {
+		t.Errorf("requests %d, row %d, probe %d in\n%s", requests, row, probe, got)
+	}
+	// Of several servers each has its own heading, and the line names what each said.
+	for _, c := range r.Probe.Capabilities {
+		c.Server = "http://b"
+		if c.Name == "usage" {
+			c.Value = "never"
+		}
+		r.Probe.Capabilities = append(r.Probe.Capabilities, c)
+	}
+	if got := text(t, r, consoleOf(Options{Width: 100, Full: true})); !strings.Contains(got, "usage end | never") || !strings.Contains(got, "obeys (http://b)") {
+		t.Error(got)
+	}
+}

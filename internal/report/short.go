@@ -137,9 +137,6 @@ func (c *console) facts() {
 		text += " · " + count(n.LostOutputTokens) + " output tokens lost with requests that did not end well"
 	}
 	key("requests", text)
-	if text := c.probeLine(); text != "" {
-		key("probe", text)
-	}
 	example := func(of, message string) {
 		c.hang("            ", columns.Truncate(clean(of+": "+message), 2*(c.width-12), "…"), yellow)
 	}
@@ -152,7 +149,10 @@ func (c *console) facts() {
 			example(code, n.StatusExamples[code])
 		}
 	}
-	c.remotes()
+	c.remotes() // they hang under requests
+	if text := c.probeLine(); text != "" {
+		key("probe", text)
+	}
 	key("load", c.loadLine())
 	c.cacheInShort()
 	c.metricsInShort()
