@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"strings"
 
 	"tokentape/internal/analysis/metric"
 	"tokentape/internal/analysis/scrape"
@@ -20,13 +21,16 @@ func (r *run) serverChanged() Check {
 		Why: "no scraped series tells when the server started",
 		Do:  "find out why the server restarted, then run again; a balancer before several servers looks the same: scrape each by its own address"}
 	var restarts int64
-	var whys []string
+	var whys, resets []string
 	starts, counters := false, false
 	for _, p := range r.scrapes.Sources() {
 		restarts += p.Restarts
 		starts, counters = starts || p.HasStart(), counters || p.HasCounters() && len(p.Times) > 1
 		for _, x := range p.Resets {
 			if !x.Anew {
+				if x.Same && (len(resets) == 0 || !strings.HasPrefix(resets[len(resets)-1], p.Name+" ")) {
+					resets = append(resets, fmt.Sprintf("%s before %.1f s: %s", p.Name, float64(x.T)/1e9, resetWhy(x)))
+				}
 				continue
 			}
 			first := "in mid-run, before"
@@ -42,6 +46,9 @@ func (r *run) serverChanged() Check {
 		c.Result, c.Value, c.Why = ResultMiss, ref(float64(restarts)), join(whys, "; ")
 	case starts:
 		c.Result, c.Value, c.Why = ResultPass, ref(0), "process start times did not move"
+		if len(resets) > 0 {
+			c.Why += "; " + join(resets, "; ")
+		}
 	case counters:
 		c.Result, c.Value, c.Why = ResultPass, ref(0), "no page tells when the server started; its counters never began anew"
 	}

@@ -204,6 +204,8 @@ func resetWhy(x scrape.Reset) string {
 		return "the start time of its process moved"
 	case x.Anew:
 		return fmt.Sprintf("%s fell at once: another process", plural(int64(x.Series), "counter"))
+	case x.Same:
+		return fmt.Sprintf("%s fell: reset, in the same process by its start time", plural(int64(x.Series), "counter"))
 	}
 	return fmt.Sprintf("%s fell", plural(int64(x.Series), "counter"))
 }

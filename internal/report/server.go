@@ -109,8 +109,12 @@ func (c *console) serverShort(src *analysis.ServerSource, kind string) string {
 	gauge("queue_depth", "waiting")
 	gauge("running_requests", "running")
 	gauge("kv_usage", "KV")
-	if r := w.Row("generation_throughput"); r != nil && r.Mean != nil {
-		parts = append(parts, num(*r.Mean)+" tok/s")
+	// The counter before the gauge: an engine reckons that from time to time, and
+	// between two times it tells of what was.
+	if r := w.Row("generation_tokens"); r != nil && r.PerS != nil {
+		parts = append(parts, num(*r.PerS)+" tok/s")
+	} else if r := w.Row("generation_throughput"); r != nil && r.Mean != nil {
+		parts = append(parts, num(*r.Mean)+" tok/s by the engine's gauge")
 	}
 	for _, row := range []string{"ttft_ms", "itl_ms"} {
 		if r := w.Row(row); r != nil && r.Mean != nil && r.Histogram != nil {

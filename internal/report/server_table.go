@@ -78,6 +78,9 @@ func (t *serverRows) row(name string) {
 		}
 	}
 	first, label := all[0], serverLabel(name)
+	if first.Last != nil && reckoned[name] {
+		label += ", the engine's gauge"
+	}
 	every := func(is func(r *analysis.ServerRow) bool) bool {
 		return !slices.ContainsFunc(all, func(r *analysis.ServerRow) bool { return !is(r) })
 	}
@@ -104,6 +107,11 @@ func (t *serverRows) row(name string) {
 		})
 	}
 }
+
+// reckoned are the rows that an engine reckons over a time of its own, often its last
+// batch alone. Where its counters tell the same, the row is made of those, and has no
+// last value.
+var reckoned = map[string]bool{"generation_throughput": true, "cache_hit_rate": true, "accept_length": true, "accept_rate": true}
 
 func isZero(p *float64) bool { return p != nil && *p == 0 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/csv"
+	"errors"
 	"strings"
 	"testing"
 
@@ -126,6 +127,35 @@ func TestServerTable(t *testing.T) {
 	}
 	if strings.Contains(text, "−94") || strings.Contains(text, "−20 to") {
 		t.Error("a difference that has no sign is shown")
+	}
+}
+
+// The rate on the short page is the counter's, where there is one: SGLang's gauge tells
+// of what was. With --full the gauge is called one.
+func TestGenerationRate(t *testing.T) {
+	gauge := analysis.ServerRow{Name: "generation_throughput", Type: "gauge", Unit: "tokens/s", Series: "sglang:gen_throughput", N: 9, Mean: p(495.8), Min: p(0.0), Max: p(700.0), Last: p(650.0)}
+	counter := analysis.ServerRow{Name: "generation_tokens", Type: "counter", Unit: "tokens", Series: "sglang:generation_tokens_total", N: 9, Increase: p(6401.0), PerS: p(640.1)}
+	derived := analysis.ServerRow{Name: "generation_throughput", Type: "gauge", Unit: "tokens/s", Series: "vllm:generation_tokens_total", N: 9, Mean: p(640.1), Min: p(600.0), Max: p(700.0)}
+	for _, c := range []struct {
+		rows        []analysis.ServerRow
+		short, full string
+		not         string
+	}{
+		{[]analysis.ServerRow{gauge, counter}, "640.1 tok/s", "generation, the engine's gauge", "495.8 tok/s"},
+		{[]analysis.ServerRow{gauge}, "495.8 tok/s by the engine's gauge", "generation, the engine's gauge", "640.1"},
+		{[]analysis.ServerRow{derived, counter}, "640.1 tok/s", "  generation", "gauge"},
+	} {
+		r := pair()
+		r.Server.Sources, r.Server.Windows = r.Server.Sources[:1], r.Server.Windows[1:]
+		r.Server.Windows[0].Rows = c.rows
+		var short, full strings.Builder
+		if err := errors.Join(Console(&short, r, Options{Width: 200}), Console(&full, r, Options{Width: 200, Full: true})); err != nil {
+			t.Fatal(err)
+		}
+		table := full.String()[strings.Index(full.String(), "\nMetrics page"):]
+		if !strings.Contains(short.String(), c.short) || !strings.Contains(table, c.full) || strings.Contains(short.String(), c.not) {
+			t.Errorf("%+v\n%s\n%s", c, short.String(), table)
+		}
 	}
 }
 

@@ -66,8 +66,10 @@ type Reset struct {
 	T      int64
 	Series int  // counters that fell
 	Start  bool // a process's start time moved
-	// Anew: the process behind the page is another one. Its start time moved, or at
-	// least half of the counters that had counted fell at once, and two or more.
+	Same   bool // the page tells when its processes began, and none of the times moved
+	// Anew: the process behind the page is another one. Its start time moved, or, where
+	// the page tells none, at least half of the counters that had counted fell at once,
+	// and two or more.
 	Anew bool
 }
 
@@ -229,11 +231,14 @@ func (s *Source) take(line *tape.Scrape, r *tape.Reading) {
 	i := len(s.Times)
 	s.Times = append(s.Times, line.T)
 
-	reset := Reset{T: line.T}
+	told := len(s.starts)
+	reset := Reset{T: line.T, Same: told > 0}
 	for _, name := range s.starts {
-		if v, ok := r.Series[name]; ok && v != s.series[name].Last {
+		v, ok := r.Series[name]
+		if ok && v != s.series[name].Last {
 			reset.Start = true
 		}
+		reset.Same = reset.Same && ok && !reset.Start
 	}
 	all := line.Series
 	if !line.Same.OK || s.resync || reset.Start {
@@ -264,7 +269,8 @@ func (s *Source) take(line *tape.Scrape, r *tape.Reading) {
 		s.put(s.born(name, i, r), i, all[name], &reset)
 	}
 	if reset.Start || reset.Series > 0 {
-		reset.Anew = reset.Start || reset.Series >= 2 && 2*reset.Series >= counting
+		reset.Same = reset.Same && len(s.starts) == told
+		reset.Anew = reset.Start || !reset.Same && reset.Series >= 2 && 2*reset.Series >= counting
 		if reset.Anew {
 			s.Restarts++
 		}

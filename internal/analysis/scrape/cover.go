@@ -143,17 +143,20 @@ func (c *Cover) grown(g *growth) (float64, bool) {
 	return v, seen
 }
 
-// resets counts the readings in the time covered in which a series of t began anew.
-func (c *Cover) resets(t *track) int64 {
-	var n int64
-	for _, i := range t.resets {
-		for _, p := range c.pieces {
-			if p.a < i && i <= p.b {
-				n++
+// resets counts the readings in the time covered in which a series of any of ts began
+// anew: one moment is one, however many series fell in it.
+func (c *Cover) resets(ts ...*track) int64 {
+	moments := map[int]bool{}
+	for _, t := range ts {
+		for _, i := range t.resets {
+			for _, p := range c.pieces {
+				if p.a < i && i <= p.b {
+					moments[i] = true
+				}
 			}
 		}
 	}
-	return n
+	return int64(len(moments))
 }
 
 // Grown is how much a counter grew in the time covered; false where the page has

@@ -182,6 +182,9 @@ func TestRestarts(t *testing.T) {
 		{"one counter alone", pages(page{"tgi_request_success": 3, "tgi_request_generated_tokens_sum": 9, "tgi_request_input_length_sum": 9}, page{"tgi_request_success": 1, "tgi_request_generated_tokens_sum": 10, "tgi_request_input_length_sum": 10}), 0, 1},
 		{"most counters at once", pages(page{"tgi_request_success": 3, "tgi_request_generated_tokens_sum": 9, "tgi_request_input_length_sum": 9}, page{"tgi_request_success": 1, "tgi_request_generated_tokens_sum": 0, "tgi_request_input_length_sum": 9}), 1, 1},
 		{"nothing", pages(page{startTime: 5, "tgi_request_success": 3}, page{startTime: 5, "tgi_request_success": 4}), 0, 1},
+		{"reset, in the same process", pages(page{startTime: 5, "tgi_request_success": 3, "tgi_request_generated_tokens_sum": 9}, page{startTime: 5, "tgi_request_success": 1, "tgi_request_generated_tokens_sum": 2}), 0, 1},
+		{"another process beside it", pages(page{startTime + `{pid="1"}`: 5, "tgi_request_success": 3, "tgi_request_generated_tokens_sum": 9}, page{startTime + `{pid="1"}`: 5, startTime + `{pid="2"}`: 9, "tgi_request_success": 1, "tgi_request_generated_tokens_sum": 2}), 1, 1},
+		{"its start time is gone", pages(page{startTime: 5, "tgi_request_success": 3, "tgi_request_generated_tokens_sum": 9}, page{"tgi_request_success": 1, "tgi_request_generated_tokens_sum": 2}), 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.src.Restarts != c.restarts {
@@ -336,6 +339,12 @@ func TestDerived(t *testing.T) {
 	is(t, "throughput", v.Mean, 40)
 	is(t, "its least", v.Min, 20)
 	is(t, "its greatest", v.Max, 60)
+	anew := pages(page{"vllm:prefix_cache_queries_total": 100, "vllm:prefix_cache_hits_total": 10},
+		page{"vllm:prefix_cache_queries_total": 8, "vllm:prefix_cache_hits_total": 2},
+		page{"vllm:prefix_cache_queries_total": 9, "vllm:prefix_cache_hits_total": 1}).all(0, 2)
+	if v := anew.row("cache_hit_rate"); v.Resets != 2 { // two moments, in one of them two series
+		t.Errorf("%+v", v)
+	}
 	lines := c.src.Lines(600)
 	if len(lines) != 1 || len(lines[0].Points) != 2 || lines[0].Points[1] != (Point{2 * sec, 60, 60, 60}) {
 		t.Errorf("%+v", lines)

@@ -158,7 +158,7 @@ func (c *Cover) derived(row *Row) (Value, bool) {
 			return Value{}, false
 		}
 		mean := plus + num/den
-		return Value{Row: row, Series: a.alias.series + " ÷ " + b.alias.series, Of: a.series + b.series, N: int64(c.Readings), Mean: &mean, Resets: c.resets(a) + c.resets(b)}, true
+		return Value{Row: row, Series: a.alias.series + " ÷ " + b.alias.series, Of: a.series + b.series, N: int64(c.Readings), Mean: &mean, Resets: c.resets(a, b)}, true
 	}
 	switch row.Name {
 	case "cached_share":
