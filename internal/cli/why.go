@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -146,6 +147,9 @@ func (t *trace) began() string {
 	if l := t.readLog(); l != nil {
 		return l.Lines[0].Wall
 	}
+	if w := t.anchored(); w != "" {
+		return w
+	}
 	for dir := filepath.Clean(t.name); dir != "." && dir != "/"; dir = filepath.Dir(dir) {
 		if m := stampName.FindStringSubmatch(filepath.Base(dir)); m != nil {
 			s := m[1] // 2026-11-30T040000Z
@@ -153,6 +157,29 @@ func (t *trace) began() string {
 		}
 	}
 	return ""
+}
+
+// anchored is when the tape says that it began, to the millisecond as a run.log does;
+// "" where there is none that can be read.
+func (t *trace) anchored() string {
+	if t.tape == "" {
+		return ""
+	}
+	r, err := tape.OpenFile(t.tape)
+	if err != nil {
+		return ""
+	}
+	defer r.Close()
+	rec, err := r.Next()
+	h, ok := rec.(*tape.Header)
+	if err != nil || !ok {
+		return ""
+	}
+	at, err := time.Parse(time.RFC3339Nano, h.Anchor.Wall)
+	if err != nil {
+		return ""
+	}
+	return at.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
 // mostLog bounds what is read of a log, in bytes.

@@ -369,6 +369,26 @@ func noReports(t *testing.T, dir string) {
 	gone(t, dir)
 }
 
+// Of two runs that began in one second the later is the newest, a probe among them,
+// which has no log.
+func TestNewestOfOneSecond(t *testing.T) {
+	dir := t.TempDir()
+	for name, wall := range map[string]string{"probe": "2026-11-30T13:11:50.9Z", "run": "2026-11-30T13:11:50.2Z"} {
+		at := filepath.Join(dir, name, "2026-11-30T131150Z")
+		if err := os.MkdirAll(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		rewrite(t, filepath.Join(at, "tape.jsonl.zst"), []tape.Record{&tape.Header{Type: "header", Schema: tape.Schema, Run: name, Spec: []byte("{}"), Anchor: tape.Anchor{Wall: wall}}})
+		if name == "run" {
+			write(t, filepath.Join(at, logName), "2026-11-30T13:11:50.200Z             -  start      tokentape 0.1.0: tokentape run\n")
+		}
+	}
+	got, err := (&app{stderr: io.Discard}).findTrace(dir)
+	if err != nil || !strings.Contains(got.name, "probe") {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // A fault in the analysis is an error, and the triage of it names the command that
 // recomputes.
 func TestGuard(t *testing.T) {

@@ -207,7 +207,7 @@ func whyExample(p *page, e *analysis.WireExample, says string) {
 		line("<", fmt.Sprintf("[the event at fault, behind %s %s, ends at byte %s:]", count(e.EventNo.V), plural(e.EventNo.V, "event"), count(e.EventAt.V)), dim)
 		line("!", e.Event, red)
 	}
-	if e.Tail != "" {
+	if e.Tail != "" && e.Event == "" { // else the event is what matters; --format json has both
 		line("<", fmt.Sprintf("[the end, from byte %s:]", count(e.TailAt.V)), dim)
 		line("<", e.Tail, plain)
 	}
