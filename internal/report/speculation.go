@@ -107,7 +107,7 @@ func (c *console) draftTable(s *analysis.Speculation) table {
 	ratio("acceptance rate, %", 100, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.AcceptRate })
 	ratio("tokens per event (wire)", 1, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.PerEvent })
 	ratio("events per verify step", 1, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.EventsPerStep })
-	ratio("output of no step, %", 100, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.Uncounted })
+	ratio("output outside verify steps, %", 100, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.Uncounted })
 	sum("verify steps", func(w *analysis.SpeculationWindow) *analysis.SpeculationSum { return w.VerifySteps })
 	sum("drafts proposed", func(w *analysis.SpeculationWindow) *analysis.SpeculationSum { return w.Drafted })
 	sum("drafts accepted", func(w *analysis.SpeculationWindow) *analysis.SpeculationSum { return w.Accepted })

@@ -19,14 +19,14 @@ func TestSpeculation(t *testing.T) {
 		return strings.Join(strings.Fields(text(t, r, consoleOf(Options{Full: full, Width: 100}))), " ")
 	}
 	for _, full := range []bool{false, true} {
-		if out := words(full, nil, nil); strings.Contains(out, "tokens per verify step") || strings.Contains(out, "drafts accepted") {
+		if out := words(full, nil, nil); strings.Contains(out, "acceptance length") || strings.Contains(out, "acceptance rate") {
 			t.Errorf("full %v: speculation that nobody observed", full)
 		}
 		out := words(full, p(2.75), nil)
-		if !strings.Contains(out, "tokens per verify step 2.750") || !strings.Contains(out, "Σ output tokens ÷ Σ verify steps") || strings.Contains(out, "drafts accepted") {
+		if !strings.Contains(out, "acceptance length 2.750") || !strings.Contains(out, "Σ output tokens ÷ Σ verify steps") || strings.Contains(out, "acceptance rate") {
 			t.Errorf("full %v: no acceptance length, or a rate made of it", full)
 		}
-		if out := words(full, nil, p(0.625)); !strings.Contains(out, "drafts accepted, % 62.50") || strings.Contains(out, "tokens per verify") {
+		if out := words(full, nil, p(0.625)); !strings.Contains(out, "acceptance rate, % 62.50") || strings.Contains(out, "acceptance length") {
 			t.Errorf("full %v: no acceptance rate, or a length made of it", full)
 		}
 	}

@@ -167,8 +167,8 @@ func goodLimits(ws []analysis.Window) []analysis.GoodLimit {
 
 // Speculation, as both views name it.
 const (
-	verifyLabel = "tokens per verify step"
-	draftsLabel = "drafts accepted, %"
+	verifyLabel = "acceptance length"
+	draftsLabel = "acceptance rate, %"
 )
 
 // acceptLength and acceptRate are the values of these rows and their n.

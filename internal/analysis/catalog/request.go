@@ -55,7 +55,7 @@ var metrics = []Entry{
 	{Name: "cached_tokens", Kind: KindMetric, Title: "cached tokens", Unit: "tokens", Better: Higher,
 		Definition: "input tokens that the server says came from its prefix cache",
 		Fields:     []string{"tokens.cached"}, Enters: okCohort + "; a missing count is an inferred 0 once its server has proved in this run that it reports counts above 0 and leaves 0 out",
-		Absent: "its server has not proved that it reports them, reports a 0 too, so that a missing one is none, or the count cannot be true"},
+		Absent: "its server has not proved that it reports them, reports 0 too, so that a count left out is unknown, or the count cannot be true"},
 	{Name: "output_tokens_per_s", Kind: KindMetric, Title: "output tok/s", Unit: "tokens/s", Better: Higher,
 		Definition: "output tokens ÷ E2E of one request",
 		Fields:     []string{"tokens.output", "t_last_token", "t_end", "t_released"}, Enters: okCohort, Absent: "unknown output tokens, or no E2E"},

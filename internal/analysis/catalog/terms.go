@@ -33,7 +33,7 @@ var called = map[string]string{
 	"n": "load.requests", "c": "load.concurrency", "r": "load.rate_asked_per_s",
 	"requests/s": "requests_per_s", "output tok/s": "output_tokens_per_s", "input tok/s": "input_tokens_per_s", "total tok/s": "total_tokens_per_s",
 	"concurrency": "concurrency_mean", "peak": "concurrency_peak", "duration": "duration_s", "cached ÷ input": "cached_ratio",
-	"tokens per verify step": "accept_length", "drafts accepted": "accept_rate", "in flight": "load.concurrency_mean",
+	"acceptance length": "accept_length", "acceptance rate": "accept_rate", "in flight": "load.concurrency_mean",
 	"inferred zeros": "inferred zero", "running count": "running counts", "released": "release", "service times": "service time",
 	"token events": "token event", "from due": "due",
 }

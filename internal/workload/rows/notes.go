@@ -224,7 +224,11 @@ func (n *notes) end(s *Source) {
 		if s.w.OutputTokens > 0 {
 			over = ", which wins over workload.output_tokens"
 		}
-		n.say("%d of %d dataset rows set their own output length (%d to %d tokens)%s", n.output, rows, n.least, n.most, over)
+		lengths := fmt.Sprintf("%d to %d tokens", n.least, n.most)
+		if n.least == n.most {
+			lengths = fmt.Sprintf("%d tokens", n.least)
+		}
+		n.say("%d of %d dataset rows set their own output length (%s)%s", n.output, rows, lengths, over)
 	}
 	if n.messages > 0 && s.name == "" {
 		n.say("%d of %d dataset rows have no question; their messages are sent as they are", n.messages, rows)
