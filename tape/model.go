@@ -270,6 +270,10 @@ const (
 	RoleWith   = "with_first_token"
 )
 
+// NoteNotEntry begins the note of a header (Header.Notes) that a worker of a
+// disaggregated service was addressed.
+const NoteNotEntry = "this is not the unified entry"
+
 // What was addressed (Capabilities.Entry).
 const (
 	EntryUnified = "unified" // prefill and decode behind one address

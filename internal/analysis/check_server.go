@@ -71,10 +71,24 @@ func (r *run) failures(res *Results) Check {
 		}
 	}
 	c.Why += r.whenFailed(res)
+	if do := r.otherEntry(); do != "" {
+		c.Do = do + "; this is a worker of a disaggregated service, which takes no requests of others"
+	}
 	if v > r.spec.Limits.FailedShare {
 		c.Result = ResultMiss
 	}
 	return c
+}
+
+// otherEntry is what the look at the server advises where it found a worker of a
+// disaggregated service instead of the entry; "": it did not.
+func (r *run) otherEntry() string {
+	for _, n := range r.header.Notes {
+		if strings.HasPrefix(n, tape.NoteNotEntry) {
+			return "give the address of the router or load balancer before the workers as target.url"
+		}
+	}
+	return ""
 }
 
 // notStreamed: answers came as streams where that was asked for.

@@ -269,7 +269,7 @@ func (w *why) stages() {
 	n := w.res.Counts
 	good := map[string]string{
 		StageConfiguration: w.configured(), StageConnect: w.connected(),
-		StageRequest: fmt.Sprintf("%s of %s measured went out", thousands(n.Issued), thousands(n.Planned)),
+		StageRequest: w.sent(),
 		StageStream:  fmt.Sprintf("%s ended well", plural(n.OK, "measured answer")),
 		StageRecord:  "the tape is whole: " + w.res.About.Stop,
 	}
@@ -316,6 +316,17 @@ func (w *why) stages() {
 		}
 		w.t.Stages = append(w.t.Stages, s)
 	}
+}
+
+// sent says how many measured requests went out: those that found no connection did not.
+func (w *why) sent() string {
+	n := w.res.Counts
+	none := n.ByClass[string(tape.OutcomeConnect)] + n.ByClass[string(tape.OutcomeClient)]
+	text := fmt.Sprintf("%s of %s measured went out", thousands(n.Issued-none), thousands(n.Planned))
+	if none > 0 {
+		text += fmt.Sprintf("; %s had no connection to go out on", thousands(none))
+	}
+	return text
 }
 
 // answered is how many requests had an answer, whatever it was.

@@ -298,6 +298,9 @@ func (w *why) advice(c *whyClass, f *Failure) (do, command string) {
 	if first < w.run.header.Plan.Rows {
 		shown = with("plan", fmt.Sprintf("--show-request %d --curl", first))
 	}
+	if do := w.run.otherEntry(); do != "" && c.Outcome == tape.OutcomeStatus && (c.Status == 400 || c.Status == 422) {
+		return do + ": a worker takes no requests but its router's", shown
+	}
 	switch c.Outcome {
 	case tape.OutcomeConnect:
 		if c.Cause == "tls" {

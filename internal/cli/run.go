@@ -429,7 +429,10 @@ func (j *job) ending(sum *run.Summary, res *analysis.Results, runErr, writeErr e
 func (j *job) nothingMeasured(sum *run.Summary) error {
 	e := &exitError{code: exitNothing, msg: "nothing was measured: " + sum.Footer.Message}
 	if f := sum.FirstFailure; f != nil {
-		e.msg = fmt.Sprintf("nothing was measured: POST %s: %s: %s", j.url(), statusText(f), f.Message)
+		e.msg = fmt.Sprintf("nothing was measured: %s: %s", statusText(f), f.Message)
+		if !strings.HasPrefix(f.Message, "POST ") { // which says where, and what was answered
+			e.msg = fmt.Sprintf("nothing was measured: POST %s: %s: %s", j.url(), statusText(f), f.Message)
+		}
 		switch f.HTTP.Status {
 		case 401, 403:
 			e.hints = append(e.hints, "set target.api_key, for example --api-key '${API_KEY}'")

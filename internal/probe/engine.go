@@ -110,7 +110,7 @@ func NotUnified(e Entry) string {
 	if e.Kind == tape.EntryWorker {
 		what = "prefill or decode worker"
 	}
-	return fmt.Sprintf("this is not the unified entry: it is a %s of a disaggregated service (%s)", what, e.From)
+	return fmt.Sprintf(tape.NoteNotEntry+": it is a %s of a disaggregated service (%s)", what, e.From)
 }
 
 // sglangInfo reads SGLang's server arguments, or what its load balancer of a

@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
+	"net"
 	"strings"
 
 	"tokentape/internal/client"
@@ -19,6 +21,13 @@ func unreachable(err error, base spec.Base) string {
 	var failed *client.Error
 	if errors.As(err, &failed) && failed.Phase == client.PhaseBody {
 		return "the answer began and could not be read: see what the server, or a gateway before it, logs"
+	}
+	var unknown *net.DNSError
+	if errors.As(err, &unknown) {
+		if unknown.IsNotFound {
+			return fmt.Sprintf("no host is known by the name %q: check its spelling in target.url, or this machine's DNS and /etc/hosts; an address goes without either", unknown.Name)
+		}
+		return fmt.Sprintf("the name %q could not be looked up: check this machine's DNS, or give an address in target.url", unknown.Name)
 	}
 	switch client.Classify(err) {
 	case client.ClassTLS:

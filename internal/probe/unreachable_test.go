@@ -2,6 +2,7 @@ package probe
 
 import (
 	"crypto/tls"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -15,6 +16,22 @@ import (
 	"tokentape/internal/clock"
 	"tokentape/internal/spec"
 )
+
+// A name that no DNS knows is called so; no server of that name is asked for.
+func TestUnknownName(t *testing.T) {
+	base := spec.Base{Root: "http://gpu-7:30000"}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&net.DNSError{Err: "no such host", Name: "gpu-7", IsNotFound: true}, `no host is known by the name "gpu-7": check its spelling`},
+		{fmt.Errorf("dial: %w", &net.DNSError{Err: "server misbehaving", Name: "gpu-7", IsTemporary: true}), `the name "gpu-7" could not be looked up`},
+	} {
+		if got := unreachable(c.err, base); !strings.Contains(got, c.want) || strings.Contains(got, "tokentape sim") {
+			t.Errorf("%v: %q", c.err, got)
+		}
+	}
+}
 
 // The hint mends what broke: asked of real sockets, since it is the wording of
 // crypto/tls and net/http that is understood.
