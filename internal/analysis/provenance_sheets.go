@@ -28,9 +28,12 @@ func (r *run) runSheet(h *tape.Header, footer *tape.Footer) sheet {
 		s.text("imported from", h.Import.Tool+", "+h.Import.Path)
 	}
 	spec := ""
-	if len(h.Spec) > 0 && string(h.Spec) != "null" {
+	switch {
+	case h.SpecSHA256 != "": // the hash that sha256sum and check give
+		spec = "spec.yaml, sha256 " + h.SpecSHA256
+	case len(h.Spec) > 0 && string(h.Spec) != "null":
 		sum := sha256.Sum256(h.Spec)
-		spec = "sha256 " + hex.EncodeToString(sum[:])
+		spec = "as the tape holds it, JSON, sha256 " + hex.EncodeToString(sum[:])
 	}
 	s.text("specification", spec)
 	for _, n := range h.Notes {
@@ -228,7 +231,7 @@ func (r *run) repliesSheet(part int64) sheet {
 			if x.name == "" {
 				name = cmp.Or(short(r.askedOf(i), 200), "the one that the body asked for")
 			}
-			s.text("model named", fmt.Sprintf("%s: %s, first in request %d", name, strings.ReplaceAll(plural(x.n, "reply"), "replys", "replies"), x.first))
+			s.text("model named", fmt.Sprintf("%s: %s, first in %s", name, strings.ReplaceAll(plural(x.n, "reply"), "replys", "replies"), RequestName(x.first)))
 		}
 	}
 	if len(s.Facts) == 0 {
