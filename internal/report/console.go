@@ -13,9 +13,10 @@ import (
 
 // Options say how a console report is laid out.
 type Options struct {
-	Width int  // terminal columns; 0: 80; below 60 counts as 60
-	Color bool // ANSI colours
-	Full  bool // every table, interval and warning, instead of one page
+	Width int    // terminal columns; 0: 80; below 60 counts as 60
+	Color bool   // ANSI colours
+	Full  bool   // every table, interval and warning, instead of one page
+	Lang  string // of words.Languages; "": English. What has no Chinese yet stays English
 }
 
 // Console writes the report for people. The first line is the verdict; what
@@ -29,7 +30,7 @@ func Console(w io.Writer, r *analysis.Results, o Options) error {
 	if width == 0 {
 		width = 80
 	}
-	return write(w, r, o, page{width: max(width, 60), color: o.Color})
+	return write(w, r, o, page{width: max(width, 60), color: o.Color, zh: o.Lang == "zh"})
 }
 
 // write lays the report out on an empty page.
@@ -359,7 +360,7 @@ func (c *console) remarks() {
 		case analysis.ResultPass:
 			passed = append(passed, k.Name)
 		case analysis.ResultNone:
-			none = append(none, k.Name+" ("+clean(k.Why)+")")
+			none = append(none, k.Name+" ("+c.said(clean(k.Why))+")")
 		}
 	}
 	if len(passed)+len(none) > 0 {

@@ -11,7 +11,7 @@ import (
 // request: the same sections in the same words, tables as tables. Text that came
 // from outside cannot turn into markup. Without o.Full it is the one-page report.
 func Markdown(w io.Writer, r *analysis.Results, o Options) error {
-	return write(w, r, o, page{width: 120, md: true})
+	return write(w, r, o, page{width: 120, md: true, zh: o.Lang == "zh"})
 }
 
 // block is what the last lines of a Markdown page belong to: blocks of different
@@ -40,7 +40,7 @@ func (p *page) fold(summary string, content func()) {
 		return
 	}
 	p.begin(blockText)
-	p.b.WriteString("<details><summary>" + escape(summary) + "</summary>\n")
+	p.b.WriteString("<details><summary>" + escape(p.said(summary)) + "</summary>\n")
 	p.last = blockText
 	content()
 	p.begin(blockText)
@@ -102,7 +102,7 @@ func (p *page) mdTable(head []string, rows [][]string) {
 
 // remarked is a table whose remarks below a row have a column of their own.
 func (p *page) mdRemarked(t table) {
-	head := append(append([]string{}, t.head...), "remarks")
+	head := append(append([]string{}, t.head...), p.said("remarks"))
 	var rows [][]string
 	some := false
 	for _, r := range t.rows {

@@ -47,7 +47,7 @@ func (c *console) judged() {
 		case analysis.ResultPass:
 			passed++
 		case analysis.ResultNone:
-			none = append(none, join(" ", k.Name, parens(inShort(k.Why))))
+			none = append(none, join(" ", k.Name, parens(c.said(inShort(k.Why)))))
 		}
 	}
 	var parts []string

@@ -26,6 +26,7 @@ type sideTable struct {
 // its own. Columns with intervals beside values begin at the left, others end at the
 // right.
 func (p *page) sideTables(tables []sideTable) {
+	tables = p.saidSides(tables)
 	if p.md {
 		for _, t := range tables {
 			p.mdSide(t)

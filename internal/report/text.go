@@ -85,6 +85,7 @@ type page struct {
 	width int
 	color bool
 	md    bool // Markdown
+	zh    bool // in Chinese: see lang.go
 	last  block
 }
 
@@ -113,24 +114,26 @@ func (p *page) blank() {
 
 // heading starts a section.
 func (p *page) heading(s string) {
+	s = p.said(s)
 	if p.md {
 		p.mdHeading(s)
 		return
 	}
 	p.blank()
-	for _, l := range wrap(s, p.width) {
+	for _, l := range p.wrap(s, p.width) {
 		p.line(l, bold)
 	}
 }
 
 // hang writes text after a lead, wrapped under itself.
 func (p *page) hang(lead, text string, st style) {
+	lead, text = p.saidOf(lead, text)
 	if p.md {
 		p.mdHang(lead, text, st)
 		return
 	}
 	indent := columns.StringWidth(lead)
-	for i, l := range wrap(text, p.width-indent) {
+	for i, l := range p.wrap(text, p.width-indent) {
 		if i == 0 {
 			p.line(lead+l, st)
 		} else {
@@ -158,6 +161,7 @@ type row struct {
 // table lays a table out, in as many parts as the page is narrow: each begins with the
 // first column. Where even two columns are too wide, the cells stand below each other.
 func (p *page) table(t table) {
+	t = p.saidTable(t)
 	if p.md {
 		p.mdRemarked(t)
 		return

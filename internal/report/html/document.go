@@ -20,24 +20,24 @@ const DocumentSchema = "tokentape.page/1"
 
 // head is the part of a document that is JSON.
 type head struct {
-	Schema   string                        `json:"schema"`
-	Run      string                        `json:"run"`
-	Results  json.RawMessage               `json:"results"`
-	Time     *timeHead                     `json:"time"`
-	Latency  []latencyHead                 `json:"latency"`
-	Dists    []analysis.Distribution       `json:"dists"`
-	ByInput  []analysis.LengthGroup        `json:"by_input"`
-	ByCached []analysis.LengthGroup        `json:"by_cached"`
-	Failures []analysis.FailureGroup       `json:"failures"`
-	Client   map[string][]*number          `json:"client"`
-	Windows  []string                      `json:"windows"` // bit i of the rows' column "windows"
-	Rows     int                           `json:"rows"`
-	Columns  []Column                      `json:"columns"`
-	LeftOut  leftOut                       `json:"left_out"`
-	Stall    string                        `json:"stall_rule"`
-	Defs     map[string]definition         `json:"defs"`
-	Words    map[string][len(langs)]string `json:"words"`
-	Lang     string                        `json:"lang"`
+	Schema   string                  `json:"schema"`
+	Run      string                  `json:"run"`
+	Results  json.RawMessage         `json:"results"`
+	Time     *timeHead               `json:"time"`
+	Latency  []latencyHead           `json:"latency"`
+	Dists    []analysis.Distribution `json:"dists"`
+	ByInput  []analysis.LengthGroup  `json:"by_input"`
+	ByCached []analysis.LengthGroup  `json:"by_cached"`
+	Failures []analysis.FailureGroup `json:"failures"`
+	Client   map[string][]*number    `json:"client"`
+	Windows  []string                `json:"windows"` // bit i of the rows' column "windows"
+	Rows     int                     `json:"rows"`
+	Columns  []Column                `json:"columns"`
+	LeftOut  leftOut                 `json:"left_out"`
+	Stall    string                  `json:"stall_rule"`
+	Defs     map[string]definition   `json:"defs"`
+	Words    map[string][2]string    `json:"words"`
+	Lang     string                  `json:"lang"`
 }
 
 // leftOut says what the document holds less of than the tape.

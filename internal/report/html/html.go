@@ -12,20 +12,18 @@ import (
 	"strings"
 
 	"tokentape/internal/analysis"
+	dict "tokentape/internal/report/words"
 )
 
-//go:embed page.html page.css words.json js
+//go:embed page.html page.css js
 var files embed.FS
 
 // scripts are the page's code in the order in which it runs. What is in draw needs
 // no page: it draws on whatever has the methods of a canvas that it calls.
 var scripts = []string{"base.js", "data.js", "draw.js", "charts.js", "time.js", "dist.js", "waterfall.js", "rows.js", "page.js"}
 
-// langs are the languages of the page.
-var langs = [2]string{"en", "zh"}
-
 // Languages are those that Options.Lang can be.
-func Languages() []string { return langs[:] }
+func Languages() []string { return dict.Languages() }
 
 // Options say how a page begins; its reader can change both.
 type Options struct {
@@ -37,10 +35,10 @@ type Options struct {
 // none of Languages, Results that hold a NaN.
 func Write(w io.Writer, r *analysis.Results, o Options) error {
 	if o.Lang == "" {
-		o.Lang = langs[0]
+		o.Lang = Languages()[0]
 	}
-	if !slices.Contains(langs[:], o.Lang) {
-		return fmt.Errorf("language %q: one of %s", o.Lang, strings.Join(langs[:], ", "))
+	if !slices.Contains(Languages(), o.Lang) {
+		return fmt.Errorf("language %q: one of %s", o.Lang, strings.Join(Languages(), ", "))
 	}
 	var data bytes.Buffer
 	if err := Document(&data, r, o.Lang); err != nil {

@@ -110,7 +110,7 @@ func body(page string) string {
 func TestEscaping(t *testing.T) {
 	want := tags(body(render(t, filled("harmless"), "en")))
 	for _, s := range hostile {
-		for _, lang := range langs {
+		for _, lang := range Languages() {
 			got := tags(body(render(t, filled(s), lang)))
 			if want := strings.ReplaceAll(want, `lang="en"`, `lang="`+lang+`"`); got != want {
 				t.Errorf("%q changes the page: %s", s, firstDifference(got, want))
@@ -338,7 +338,7 @@ func TestNoNetwork(t *testing.T) {
 	if bytes.Contains(bytes.ToLower(script), []byte("</script")) || bytes.Contains(script, []byte("<!--")) {
 		t.Error("the code would end its element")
 	}
-	for _, name := range append([]string{"page.html", "page.css", "words.json"}, prefixed("js/", scripts)...) {
+	for _, name := range append([]string{"page.html", "page.css"}, prefixed("js/", scripts)...) {
 		text, err := files.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

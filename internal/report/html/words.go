@@ -1,27 +1,16 @@
 package html
 
 import (
-	"encoding/json"
 	"html/template"
 	"slices"
-	"sync"
 
 	"tokentape/internal/analysis"
 	"tokentape/internal/report"
+	dict "tokentape/internal/report/words"
 )
 
-// dictionary are the words of the page by key, in each of langs.
-var dictionary = sync.OnceValue(func() map[string][len(langs)]string {
-	text, err := files.ReadFile("words.json")
-	if err != nil {
-		panic(err) // it is part of the program
-	}
-	var d map[string][len(langs)]string
-	if err := json.Unmarshal(text, &d); err != nil {
-		panic(err)
-	}
-	return d
-})
+// dictionary are the words of the page by key, in each of Languages.
+func dictionary() map[string][2]string { return dict.Page() }
 
 // said is a word in a language; the key itself where there is none.
 func said(key, lang string) string {
@@ -29,7 +18,7 @@ func said(key, lang string) string {
 	if !ok {
 		return key
 	}
-	return w[max(0, slices.Index(langs[:], lang))]
+	return w[max(0, slices.Index(Languages(), lang))]
 }
 
 // functions are what page.html calls.

@@ -1,0 +1,226 @@
+package words
+
+import (
+	"embed"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed page.json console.json
+var files embed.FS
+
+// languages are those of the views; the first is what they are written in.
+var languages = [2]string{"en", "zh"}
+
+// Languages are what a view can be asked for: "en", "zh".
+func Languages() []string { return languages[:] }
+
+// Page are the words of the page by key, one in each of Languages.
+var Page = sync.OnceValue(func() (d map[string][2]string) { load("page.json", &d); return d })
+
+func load(name string, into any) {
+	text, err := files.ReadFile(name)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+}
+
+// Dictionary turns English texts into Chinese.
+type Dictionary struct {
+	exact    map[string]string
+	patterns []pattern
+}
+
+// pattern is a sentence with places: "{0} rows" for what stays as it is and is no
+// sentence, "{0:any}" for what stays and may be one, "{0:say}" for what is itself
+// looked up, "{0:list}" for several of these with commas between; "row(s)" is row or
+// rows.
+type pattern struct {
+	lead    string // what the text begins with, before the first place
+	literal int    // characters outside of places
+	re      *regexp.Regexp
+	kinds   []string
+	places  []int
+	zh      string
+}
+
+var placeholder = regexp.MustCompile(`\{(\d)(?::(say|list|any))?\}`)
+
+// New makes the dictionary of the console: console.json, and more, English to
+// Chinese, which counts where console.json has no entry.
+func New(more map[string]string) *Dictionary {
+	var all map[string]string
+	load("console.json", &all)
+	d := &Dictionary{exact: map[string]string{}}
+	for en, zh := range more {
+		if _, ok := all[en]; !ok {
+			d.exact[en] = zh
+		}
+	}
+	for en, zh := range all {
+		if !placeholder.MatchString(en) {
+			d.exact[en] = zh
+			continue
+		}
+		d.patterns = append(d.patterns, newPattern(en, zh))
+	}
+	// The more a sentence says itself, the surer is it the one that is meant.
+	slices.SortFunc(d.patterns, func(a, b pattern) int {
+		if a.literal != b.literal {
+			return b.literal - a.literal
+		}
+		return strings.Compare(a.re.String(), b.re.String())
+	})
+	return d
+}
+
+func newPattern(en, zh string) pattern {
+	p := pattern{zh: zh}
+	var re strings.Builder
+	re.WriteString("^")
+	last := 0
+	put := func(s string) {
+		p.literal += len(s)
+		re.WriteString(strings.ReplaceAll(regexp.QuoteMeta(s), `\(s\)`, "s?"))
+	}
+	for k, m := range placeholder.FindAllStringSubmatchIndex(en, -1) {
+		if k == 0 {
+			p.lead, _, _ = strings.Cut(en[:m[0]], "(s)")
+		}
+		put(en[last:m[0]])
+		re.WriteString("(.+?)")
+		p.places = append(p.places, int(en[m[2]]-'0'))
+		kind := ""
+		if m[4] >= 0 {
+			kind = en[m[4]:m[5]]
+		}
+		p.kinds = append(p.kinds, kind)
+		last = m[1]
+	}
+	put(en[last:])
+	re.WriteString("$")
+	p.re = regexp.MustCompile(re.String())
+	return p
+}
+
+// check is the name of a check or field before what is said of it.
+var check = regexp.MustCompile(`^([a-z][a-z0-9]*(?:_[a-z0-9]+)+)((?: \([^)]*\))?): (.+)$`)
+
+// separators part a text into sentences of their own, the widest first. Commas do so
+// only where all that they part is known.
+var separators = []struct{ en, zh string }{{" → ", " → "}, {" · ", " · "}, {". ", "。"}, {"; ", "；"}, {", ", "，"}}
+
+// ends are what lies between two sentences, which a place of a pattern never reaches
+// over; one that is looked up itself, not over the first.
+var ends = []string{" · ", " → ", "; ", ". ", ": "}
+
+// Sentence is a text that is in the dictionary as a whole, in Chinese. places: only by
+// a sentence that has some.
+func (d *Dictionary) Sentence(s string, places bool) (zh string, ok bool) {
+	if zh, ok = d.exact[s]; ok && !places {
+		return zh, true
+	}
+	for i := range d.patterns {
+		p := &d.patterns[i]
+		if !strings.HasPrefix(s, p.lead) {
+			continue
+		}
+		if m := p.re.FindStringSubmatch(s); m != nil && p.bears(m[1:]) {
+			return d.fill(p, m[1:]), true
+		}
+	}
+	return "", false
+}
+
+// bears reports whether what was found in the places can stand there.
+func (p *pattern) bears(found []string) bool {
+	for i, text := range found {
+		over := ends
+		switch p.kinds[i] {
+		case "any":
+			continue
+		case "say":
+			over = ends[:1]
+		}
+		for _, end := range over {
+			if strings.Contains(text, end) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Say is a text in Chinese. Of a text that is not in the dictionary as a whole its
+// parts are; what is in no part of it stays as it is.
+func (d *Dictionary) Say(s string) string {
+	if zh, ok := d.Sentence(s, false); ok {
+		return zh
+	}
+	if m := check.FindStringSubmatch(s); m != nil {
+		return m[1] + m[2] + "：" + d.Say(m[3])
+	}
+	for _, sep := range separators {
+		parts := strings.Split(s, sep.en)
+		if len(parts) < 2 {
+			continue
+		}
+		said, known := d.parts(parts, sep.en)
+		switch {
+		case known || sep.en == sep.zh:
+			return strings.Join(said, sep.zh)
+		case sep.en == ", ":
+			return s
+		}
+		return strings.Join(said, sep.en)
+	}
+	return s
+}
+
+// mostParts bounds the search for sentences that a separator is part of.
+const mostParts = 12
+
+// parts says each part of a text, several together where they are one sentence. known:
+// all of them are in the dictionary.
+func (d *Dictionary) parts(parts []string, sep string) (said []string, known bool) {
+	known = true
+	for len(parts) > 0 {
+		took := 0
+		for n := min(len(parts), mostParts); n > 1 && took == 0; n-- {
+			if zh, ok := d.Sentence(strings.Join(parts[:n], sep), false); ok {
+				said, took = append(said, zh), n
+			}
+		}
+		if took == 0 {
+			zh := d.Say(parts[0])
+			said, known, took = append(said, zh), known && zh != parts[0], 1
+		}
+		parts = parts[took:]
+	}
+	return said, known
+}
+
+// fill puts what stood in the places of a pattern into its Chinese.
+func (d *Dictionary) fill(p *pattern, found []string) string {
+	var pairs []string
+	for i, text := range found {
+		switch p.kinds[i] {
+		case "say":
+			text = d.Say(text)
+		case "list":
+			var items []string
+			for _, item := range strings.Split(text, ", ") {
+				items = append(items, d.Say(item))
+			}
+			text = strings.Join(items, "、")
+		}
+		pairs = append(pairs, "{"+string(rune('0'+p.places[i]))+"}", text)
+	}
+	return strings.NewReplacer(pairs...).Replace(p.zh)
+}
