@@ -2,11 +2,8 @@ package cli
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 
 	"tokentape/internal/analysis"
 	"tokentape/internal/report/html"
@@ -17,20 +14,6 @@ const (
 	formatHTML = "html"
 	pageName   = "report.html"
 )
-
-var langHelp = "language of a chart (--chart), or in which the page begins (html): " + strings.Join(html.Languages(), " or ") + "; its reader can change it"
-
-func checkLang(lang, format, chart string) error {
-	switch {
-	case lang == "":
-		return nil
-	case format != formatHTML && chart == "":
-		return usageError("--lang: of the page and its charts alone", "--format html or --chart NAME, or leave --lang out")
-	case !slices.Contains(html.Languages(), lang):
-		return usageError(fmt.Sprintf("--lang %s: unknown", lang), strings.Join(html.Languages(), " or "))
-	}
-	return nil
-}
 
 // page prints the page, or writes it to a file, without ever holding all of it.
 func (a *app) page(res *analysis.Results, lang string, out outFile) error {

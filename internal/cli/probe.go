@@ -108,7 +108,7 @@ func (a *app) probe(ctx context.Context, j *job, out string, asJSON bool) error 
 	err = errors.Join(
 		dir.write("results.json", func(f *os.File) error { return report.JSON(f, res) }),
 		dir.write("report.txt", func(f *os.File) error { return report.Console(f, res, report.Options{Width: 100, Full: true}) }),
-		a.show(res, asJSON))
+		a.show(res, asJSON, ""))
 	fmt.Fprintf(a.stderr, "files: %s\n", dir.path)
 	switch {
 	case ctx.Err() != nil:

@@ -95,7 +95,8 @@ What is known only later (prices, devices, limits) is given by --set and --expec
 		if err := picture.check(cmd); err != nil {
 			return err
 		}
-		if err := checkLang(lang, format, picture.name); err != nil {
+		lang, err := reportLanguage(lang, format, picture.name)
+		if err != nil {
 			return err
 		}
 		for _, w := range windows {
@@ -137,7 +138,7 @@ What is known only later (prices, devices, limits) is given by --set and --expec
 		case format == formatHTML:
 			err = a.page(res, lang, out)
 		default:
-			err = a.emit(view, res, out, full)
+			err = a.emit(view, res, out, report.Options{Full: full, Lang: lang})
 		}
 		if err != nil {
 			return err
@@ -165,12 +166,12 @@ var views = map[string]viewFunc{
 }
 
 // emit makes a view, and prints it or writes it to a file.
-func (a *app) emit(view viewFunc, res *analysis.Results, out outFile, full bool) error {
+func (a *app) emit(view viewFunc, res *analysis.Results, out outFile, of report.Options) error {
 	o := report.Options{Width: 100}
 	if out.path == "" {
 		o = consoleOptions(a.stdout)
 	}
-	o.Full = full
+	o.Full, o.Lang = of.Full, of.Lang
 	var b bytes.Buffer
 	if err := view(&b, res, o); err != nil {
 		return &exitError{code: exitInternal, msg: err.Error()}

@@ -38,6 +38,7 @@ type runOptions struct {
 	live   *liveView // nil: auto
 	dir    string    // of the run, which must not exist yet; "": a new one below out
 	quiet  bool      // no report on standard output
+	lang   string    // of the report on standard output; "": English
 	series string    // the folder of the repeats that the run is one of; "": none
 	log    *runLog
 }
@@ -72,9 +73,17 @@ given by --set.`,
 	cmd.Flags().StringVar(&o.out, "out", "runs", "folder under which NAME/TIME/ is made")
 	cmd.Flags().StringVar(&o.plan, "plan", "", "send this plan, made by tokentape plan --out")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print results.json instead of the report")
+	cmd.Flags().StringVar(&o.lang, "lang", "", langHelp)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := r.resolve(f); err != nil {
 			return err
+		}
+		lang, err := language(o.lang)
+		if err != nil {
+			return err
+		}
+		if o.lang = lang; r.times > 0 && cmd.Flags().Changed("lang") {
+			return usageError("--lang: what --repeat prints is a comparison, which is English", "leave --lang out, and read each run with tokentape report RUN --lang")
 		}
 		if o.plan != "" {
 			if err := noPlanFlags(cmd); err != nil {
@@ -82,7 +91,6 @@ given by --set.`,
 			}
 		}
 		addr, args := live.address(args)
-		var err error
 		if o.live, err = live.open(a, addr); err != nil {
 			return err
 		}
@@ -194,7 +202,7 @@ func (a *app) runLogged(ctx context.Context, j *job, o runOptions) (string, erro
 	show.done()
 	o.log.wrote(dir, writeErr)
 	if !o.quiet {
-		writeErr = errors.Join(writeErr, a.show(res, o.json))
+		writeErr = errors.Join(writeErr, a.show(res, o.json, o.lang))
 	}
 	fmt.Fprintf(a.stderr, "files: %s\n", dir.path)
 	err = j.ending(sum, res, runErr, writeErr)
@@ -382,11 +390,13 @@ func writeReports(dir *runDir, res *analysis.Results) error {
 }
 
 // show prints the report, or results.json alone.
-func (a *app) show(res *analysis.Results, asJSON bool) error {
+func (a *app) show(res *analysis.Results, asJSON bool, lang string) error {
 	if asJSON {
 		return report.JSON(a.stdout, res)
 	}
-	return report.Console(a.stdout, res, consoleOptions(a.stdout))
+	o := consoleOptions(a.stdout)
+	o.Lang = lang
+	return report.Console(a.stdout, res, o)
 }
 
 func consoleOptions(w io.Writer) report.Options {
