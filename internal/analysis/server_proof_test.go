@@ -66,17 +66,18 @@ func scrapedOf(t *testing.T, load spec.Load, sc scene) watched {
 	var out watched
 	out.path = filepath.Join(t.TempDir(), "tape.jsonl")
 	synctest.Test(t, func(t *testing.T) {
-		clk := clock.New()
 		o := simserver.Defaults()
 		o.Slots = 4
 		if sc.server != nil {
 			sc.server(&o)
 		}
+		other := simserver.NewWithClock(o, clock.New())
+		defer other.Close()
+		time.Sleep(time.Second) // another process has another start time
+		clk := clock.New()
 		own := clock.New() // a server knows nothing of the run's epoch
 		sim := simserver.NewWithClock(o, own)
 		defer sim.Close()
-		other := simserver.NewWithClock(o, own)
-		defer other.Close()
 		l := memnet.Listen()
 		srv := &http.Server{Handler: sim}
 		go srv.Serve(l)
