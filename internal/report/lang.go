@@ -60,7 +60,8 @@ func (p *page) saidOf(lead, text string) (string, string) {
 		return lead, text
 	}
 	term := strings.TrimSpace(lead)
-	if !slices.Contains(outside, term) || text == absent {
+	message := term == "" && len(lead) >= 12 // of a failed request, below its class
+	if !slices.Contains(outside, term) && !message || text == absent {
 		text = p.said(text)
 	} else if zh, ok := dictionary().Sentence(text, true); ok {
 		text = zh

@@ -43,6 +43,8 @@ type Dictionary struct {
 // rows.
 type pattern struct {
 	lead    string // what the text begins with, before the first place
+	tail    string // what it ends with, after the last
+	any     bool   // has a place for a text of any length
 	literal int    // characters outside of places
 	re      *regexp.Regexp
 	kinds   []string
@@ -101,16 +103,24 @@ func newPattern(en, zh string) pattern {
 			kind = en[m[4]:m[5]]
 		}
 		p.kinds = append(p.kinds, kind)
+		p.any = p.any || kind == "any"
 		last = m[1]
 	}
 	put(en[last:])
+	if tail := en[last:]; !strings.Contains(tail, "(s)") {
+		p.tail = tail
+	}
 	re.WriteString("$")
 	p.re = regexp.MustCompile(re.String())
 	return p
 }
 
-// check is the name of a check or field before what is said of it.
-var check = regexp.MustCompile(`^([a-z][a-z0-9]*(?:_[a-z0-9]+)+)((?: \([^)]*\))?): (.+)$`)
+// longest is more than any text of ours has bytes: what is longer holds a message from
+// outside, and is no sentence but one with a place for such.
+const longest = 4000
+
+// check is the name of a check or metrics before what is said of them.
+var check = regexp.MustCompile(`^([a-z][a-z0-9]*(?:_[a-z0-9]+)+|(?:TTFT|TTFO|TPOT|ITL|E2E)(?:, [A-Z0-9]+)*)((?: \([^)]*\))?): (.+)$`)
 
 // separators part a text into sentences of their own, the widest first. Commas do so
 // only where all that they part is known.
@@ -128,7 +138,7 @@ func (d *Dictionary) Sentence(s string, places bool) (zh string, ok bool) {
 	}
 	for i := range d.patterns {
 		p := &d.patterns[i]
-		if !strings.HasPrefix(s, p.lead) {
+		if !strings.HasPrefix(s, p.lead) || !strings.HasSuffix(s, p.tail) || len(s) > longest && !p.any {
 			continue
 		}
 		if m := p.re.FindStringSubmatch(s); m != nil && p.bears(m[1:]) {
@@ -165,6 +175,9 @@ func (d *Dictionary) Say(s string) string {
 	}
 	if m := check.FindStringSubmatch(s); m != nil {
 		return m[1] + m[2] + "：" + d.Say(m[3])
+	}
+	if len(s) > longest {
+		return s
 	}
 	for _, sep := range separators {
 		parts := strings.Split(s, sep.en)
