@@ -22,35 +22,36 @@ var update = flag.Bool("update", false, "make the pictures in the documents agai
 // picture is a marked block that shows the beginning of a report:
 //
 //	<!-- report TAPE, until "LINE" -->
+//	<!-- report TAPE in LANG, until "LINE" -->
 //	```text
 //	what the console view of the tape says, to the line that begins so
 //	…
 //	```
-var picture = regexp.MustCompile("(?s)<!-- report ([^ ,]+), until \"([^\"\n]+)\" -->\n```text\n(.*?)```\n")
+var picture = regexp.MustCompile("(?s)<!-- report ([^ ,]+)((?: in [a-z]+)?), until \"([^\"\n]+)\" -->\n```text\n(.*?)```\n")
 
 // pictures makes every picture of a document again. n is how many there are.
 func pictures(root, text string) (out string, n int, err error) {
 	out = picture.ReplaceAllStringFunc(text, func(block string) string {
 		n++
 		m := picture.FindStringSubmatch(block)
-		body, renderErr := render(filepath.Join(root, m[1]), m[2])
+		body, renderErr := render(filepath.Join(root, m[1]), strings.TrimPrefix(m[2], " in "), m[3])
 		if renderErr != nil {
 			err = renderErr
 			return block
 		}
-		return fmt.Sprintf("<!-- report %s, until %q -->\n```text\n%s```\n", m[1], m[2], body)
+		return fmt.Sprintf("<!-- report %s%s, until \"%s\" -->\n```text\n%s```\n", m[1], m[2], m[3], body)
 	})
 	return out, n, err
 }
 
 // render is the console view of a tape before the line that begins with until.
-func render(path, until string) (string, error) {
+func render(path, lang, until string) (string, error) {
 	res, err := analysis.AnalyseFile(path, analysis.Options{})
 	if err != nil {
 		return "", err
 	}
 	var b bytes.Buffer
-	if err := report.Console(&b, res, report.Options{Width: 100}); err != nil {
+	if err := report.Console(&b, res, report.Options{Width: 100, Lang: lang}); err != nil {
 		return "", err
 	}
 	head, _, found := strings.Cut(b.String(), "\n"+until)
