@@ -4,7 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -97,9 +97,20 @@ func TestChineseLeavesNames(t *testing.T) {
 // variable of that name.
 func literals(t *testing.T, name string) (out []string) {
 	t.Helper()
-	pkgs, err := parser.ParseDir(token.NewFileSet(), "../analysis", func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+	paths, err := filepath.Glob("../analysis/*.go")
 	if err != nil {
 		t.Fatal(err)
+	}
+	var files []*ast.File
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
 	}
 	add := func(e ast.Expr) {
 		ast.Inspect(e, func(n ast.Node) bool {
@@ -110,7 +121,7 @@ func literals(t *testing.T, name string) (out []string) {
 			return true
 		})
 	}
-	for _, f := range pkgs["analysis"].Files {
+	for _, f := range files {
 		ast.Inspect(f, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.KeyValueExpr:
