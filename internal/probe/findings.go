@@ -474,6 +474,23 @@ func (f *findings) alone() (n int64, ok bool) {
 	return n, ok && f.whole.ok() && ownCount(f.whole) && n < f.whole.question.output && f.whole.req.Finish != "length"
 }
 
+// length is the output of an answer from which something can be told of a field that
+// is to make it at least want tokens long; else the field says why nothing can.
+func (f *findings) length(field string, r *reply, want int64) (got int64, ok bool) {
+	got, ok = r.output()
+	switch {
+	case !r.ok():
+		f.c.How[field] = "the stream was closed, since it went on beyond what was asked for"
+	case !ok || !ownCount(r):
+		f.c.How[field] = cmp.Or(contradictory("output", r), "no answer with the server's count")
+	case got < want && r.req.Finish == "length":
+		f.c.How[field] = fmt.Sprintf("%d tokens came, with finish length: something else cut the answer", got)
+	default:
+		return got, true
+	}
+	return 0, false
+}
+
 func (f *findings) ignoreEOS() {
 	r, field := f.eos, f.eosField
 	if field == "" {
@@ -484,14 +501,9 @@ func (f *findings) ignoreEOS() {
 	if r == nil || f.notTold(field, r) {
 		return
 	}
-	got, ok := r.output()
+	got, ok := f.length(field, r, r.question.output)
 	switch {
-	case !r.ok():
-		f.c.How[field] = "the stream was closed, since it went on beyond what was asked for"
-	case !ok || !ownCount(r):
-		f.c.How[field] = cmp.Or(contradictory("output", r), "no answer with the server's count")
-	case got < r.question.output && r.req.Finish == "length":
-		f.c.How[field] = fmt.Sprintf("%d tokens came, with finish length: something else cut the answer", got)
+	case !ok:
 	case got < r.question.output:
 		f.c.Honoured[field] = false
 		f.known(field, fmt.Sprintf("%d tokens of %d came (%s)", got, r.question.output, finish(r)), r)
@@ -516,14 +528,9 @@ func (f *findings) minTokens() {
 	if r == nil || f.notTold(field, r) {
 		return
 	}
-	got, ok := r.output()
+	got, ok := f.length(field, r, leastOutput)
 	switch {
-	case !r.ok():
-		f.c.How[field] = "the stream was closed, since it went on beyond what was asked for"
-	case !ok || !ownCount(r):
-		f.c.How[field] = cmp.Or(contradictory("output", r), "no answer with the server's count")
-	case got < leastOutput && r.req.Finish == "length":
-		f.c.How[field] = fmt.Sprintf("%d tokens came, with finish length: something else cut the answer", got)
+	case !ok:
 	case got < leastOutput:
 		f.c.Honoured[field] = false
 		f.known(field, fmt.Sprintf("%d tokens came where %d are the least", got, leastOutput), r)

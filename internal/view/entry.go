@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"regexp"
 	"strings"
@@ -270,34 +271,56 @@ func (e *Entry) broken(err error) *Entry {
 	return e
 }
 
-// results reads the results.json of a candidate; nil: there is none.
-func (x *index) results(c candidate) (*summary, error) {
-	var in io.ReadCloser
-	switch {
-	case strings.HasSuffix(c.rel, ".zip"):
-		f, err := x.open(c.rel)
-		if err != nil {
-			return nil, err
-		}
-		p, err := bundle.FromFile(f, path.Base(c.rel))
-		if err != nil {
-			return nil, err
-		}
-		defer p.Close()
-		if !p.Has(bundle.ResultsName) {
+// packed reports a run in a pack.
+func (c candidate) packed() bool { return strings.HasSuffix(c.rel, ".zip") }
+
+// inPack is a file of a pack that is closed with it.
+type inPack struct {
+	io.ReadCloser
+	pack *bundle.Pack
+}
+
+// Close closes the file and the pack.
+func (f inPack) Close() error { return errors.Join(f.ReadCloser.Close(), f.pack.Close()) }
+
+// beside opens a file that lies beside a tape, or with it in a pack; nil: there is none.
+func (x *index) beside(c candidate, name string) (io.ReadCloser, error) {
+	if !c.packed() {
+		f, err := x.open(path.Join(path.Dir(c.rel), name))
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
 		}
-		if in, err = p.Open(bundle.ResultsName); err != nil {
-			return nil, err
-		}
-	case c.results == stamp{}:
-		return nil, nil
-	default:
-		f, err := x.open(path.Join(path.Dir(c.rel), bundle.ResultsName))
 		if err != nil {
 			return nil, err
 		}
-		in = f
+		return f, nil
+	}
+	f, err := x.open(c.rel)
+	if err != nil {
+		return nil, err
+	}
+	p, err := bundle.FromFile(f, path.Base(c.rel))
+	if err != nil {
+		return nil, err
+	}
+	if !p.Has(name) {
+		return nil, p.Close()
+	}
+	in, err := p.Open(name)
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return inPack{in, p}, nil
+}
+
+// results reads the results.json of a candidate; nil: there is none.
+func (x *index) results(c candidate) (*summary, error) {
+	if c.results == (stamp{}) && !c.packed() {
+		return nil, nil
+	}
+	in, err := x.beside(c, bundle.ResultsName)
+	if in == nil || err != nil {
+		return nil, err
 	}
 	defer in.Close()
 	text, err := io.ReadAll(io.LimitReader(in, mostResults+1))

@@ -3,14 +3,11 @@ package view
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"runtime"
-	"strings"
 
 	"tokentape/internal/analysis"
 	"tokentape/internal/analysis/compare"
@@ -90,32 +87,9 @@ func (x *index) analyse(ctx context.Context, c candidate, j *job) (*analysis.Res
 
 // power is the power series beside a tape, or in a pack; nil for none.
 func (x *index) power(c candidate) (*analysis.Power, error) {
-	var in io.ReadCloser
-	if strings.HasSuffix(c.rel, ".zip") {
-		f, err := x.open(c.rel)
-		if err != nil {
-			return nil, err
-		}
-		p, err := bundle.FromFile(f, path.Base(c.rel))
-		if err != nil {
-			return nil, err
-		}
-		defer p.Close()
-		if !p.Has(bundle.PowerName) {
-			return nil, nil
-		}
-		if in, err = p.Open(bundle.PowerName); err != nil {
-			return nil, err
-		}
-	} else {
-		f, err := x.open(path.Join(path.Dir(c.rel), bundle.PowerName))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		in = f
+	in, err := x.beside(c, bundle.PowerName)
+	if in == nil || err != nil {
+		return nil, err
 	}
 	defer in.Close()
 	return analysis.ReadPower(in)
