@@ -422,7 +422,7 @@ func TestContrast(t *testing.T) {
 		for _, c := range regexp.MustCompile(`([a-z]+): "(#[0-9a-f]+)"`).FindAllStringSubmatch(string(js[1]), -1) {
 			inks[c[1]] = c[2]
 		}
-		for _, ink := range []string{"blue", "orange", "green", "purple", "sky", "yellow", "grey", "red", "black"} {
+		for _, ink := range []string{"blue", "orange", "green", "purple", "sky", "yellow", "grey", "red", "brown", "black"} {
 			if c := contrast(t, inks[ink], inks["paper"]); c < 3 {
 				t.Errorf("%s: %s of charts has a contrast of %.2f", name, ink, c)
 			}
