@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -220,6 +221,32 @@ func TestTokenBuckets(t *testing.T) {
 		}
 		if (ts.WholeAnswers == 40) == streamed {
 			t.Errorf("streamed %v: %d whole answers", streamed, ts.WholeAnswers)
+		}
+	}
+}
+
+// Why a metric is absent is true of an import, too: answers may have been streamed whose
+// events nobody wrote down.
+func TestUnstreamedImport(t *testing.T) {
+	for flags, want := range map[string]string{"": "aisbench did not record what an event carried", "not_streamed": "no answer was streamed"} {
+		s := &script{spec: `{"load":{"requests":10,"concurrency":1}}`, reason: tape.ReasonImported}
+		for i := range int64(10) {
+			q := ok(i, i*100*msec)
+			q.Events, q.TFirstEvent = tape.Events{}, tape.Some(i*100*msec+5*msec)
+			if flags != "" {
+				q.Flags = []string{flags}
+			}
+			s.reqs = append(s.reqs, q)
+		}
+		recs := s.records()
+		recs[0].(*tape.Header).Import = &tape.Import{Tool: "aisbench", Path: "out"}
+		res, err := Analyse(&records{recs: recs}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := res.Windows[0].Metrics["ttft_ms"]
+		if w == nil || w.N != 0 || len(w.Warnings) == 0 || !strings.Contains(w.Warnings[0], want) {
+			t.Errorf("flags %q: %+v", flags, w)
 		}
 	}
 }

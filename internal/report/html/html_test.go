@@ -480,3 +480,48 @@ func TestDataElement(t *testing.T) {
 		t.Errorf("%s %s", h.Schema, h.Lang)
 	}
 }
+
+// What a run does not have is said not to be observed, and why; no unit and no row of
+// dashes stands for it.
+func TestAbsentCards(t *testing.T) {
+	from, to, n := 0., 10., int64(5)
+	r := &analysis.Results{Windows: []analysis.Window{{Kind: "whole", From: &from, To: &to, Requests: &n, Metrics: map[string]*analysis.Summary{
+		"ttft_ms": {Unit: "ms", Warnings: []string{"no request of the window has one (aisbench did not record what an event carried)"}},
+	}}}}
+	r.Load.Loop = "open"
+	for lang, want := range map[string]string{"en": "not observed", "zh": "未观测到"} {
+		page := body(render(t, r, lang))
+		card := regexp.MustCompile(`(?s)<div class="card">\s*<h3><button[^>]*data-def="ttft_ms".*?</div>`).FindString(page)
+		if !strings.Contains(card, want) || !strings.Contains(card, "did not record") || strings.Contains(card, "<dl>") || strings.Contains(card, "–") {
+			t.Errorf("%s: the card is %s", lang, card)
+		}
+		if strings.Contains(page, "– + –") || !strings.Contains(page, `data-t="loop.open"`) {
+			t.Errorf("%s: connections or the loop have no word", lang)
+		}
+	}
+}
+
+// The page can say where the time before a send went, request by request.
+func TestRowsFromDue(t *testing.T) {
+	at := func(v float64) *float64 { return &v }
+	var b bytes.Buffer
+	if err := Document(&b, &analysis.Results{Rows: analysis.RowsOf([]analysis.Row{{DueS: at(1), ReadyS: at(2.5), ReleasedS: at(2.501), SlotWaitMS: at(1500), PacerLagMS: at(1.2), TTFTDueMS: at(1700)}})}, "en"); err != nil {
+		t.Fatal(err)
+	}
+	_, cols := unpack(t, b.Bytes())
+	for name, want := range map[string]float64{"due": 1, "ready": 2.5, "released": 2.501, "slot_wait": 1500, "pacer_lag": 1.2, "ttft_from_due_ms": 1700} {
+		if c := cols[name]; c == nil || c[0] == nil || math.Abs(*c[0]-want) > 1e-6 {
+			t.Errorf("%s: %v", name, c)
+		}
+	}
+	text, err := files.ReadFile("js/rows.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile(`const rowFields = \[(.*?)\]`).FindSubmatch(text)
+	for _, f := range []string{"due", "slot_wait", "pacer_lag", "ttft_from_due_ms"} {
+		if !bytes.Contains(shown[1], []byte(`"`+f+`"`)) {
+			t.Errorf("the table of rows lacks %s", f)
+		}
+	}
+}

@@ -108,13 +108,14 @@ function keyTable() {
   find("#keys").hidden = !overlay.kind;
   if (!overlay.kind) return;
   const rows = [];
-  const put = (name, of) => { const vs = overlay.runs.map(of); if (vs.some((v) => v !== null && v !== undefined)) rows.push([name, vs.map((v) => (v === null || v === undefined ? "–" : num(v)))]); };
+  const put = (name, of) => { const vs = overlay.runs.map(of); if (vs.some((v) => v !== null && v !== undefined)) rows.push([name, vs]); };
   for (const [m, text] of [["ttft_ms", "TTFT"], ["tpot_ms", "TPOT"], ["itl_ms", "ITL"], ["e2e_ms", "E2E"]]) for (const q of ["mean", "p50", "p90", "p99"]) put(`${text} ${q}, ms`, (r) => metricOf(r, m)?.[q]);
   for (const [k, text] of [["output_tokens_per_s", "output_rate"], ["input_tokens_per_s", "input_rate"], ["requests_per_s", "requests_per_s"], ["concurrency_mean", "in_flight"]]) put(say(text), (r) => windowOf(r)?.system?.[k]);
   put(say("duration") + ", s", (r) => windowOf(r)?.system?.duration_s);
-  put(say("ok"), (r) => r.doc.results.counts.ok);
-  put(say("failed"), (r) => r.doc.results.counts.failed);
+  put(say("requests"), (r) => windowOf(r)?.requests);
+  const others = overlay.runs.slice(1), none = (v) => v === null || v === undefined;
+  const change = (a, b) => (none(a) || none(b) || !a ? "–" : percent((b - a) / Math.abs(a)));
   host.replaceChildren(el("table", { className: "plain keys" },
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, say("view.metric")), overlay.runs.map((r) => el("th", { scope: "col", className: "r" }, el("bdi", {}, labelOf(r)))))),
-    el("tbody", {}, rows.map(([name, vs]) => el("tr", {}, el("th", { scope: "row" }, name), vs.map((v) => el("td", { className: "r" }, v)))))));
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, say("view.metric")), overlay.runs.map((r) => el("th", { scope: "col", className: "r" }, el("bdi", {}, labelOf(r)))), others.map((r) => el("th", { scope: "col", className: "r" }, `${say("view.change")} ${letter(overlay.runs[0].i)} → ${letter(r.i)}, %`)))),
+    el("tbody", {}, rows.map(([name, vs]) => el("tr", {}, el("th", { scope: "row" }, name), vs.map((v) => el("td", { className: "r" }, none(v) ? "–" : num(v))), others.map((_, k) => el("td", { className: "r" }, change(vs[0], vs[k + 1]))))))));
 }
