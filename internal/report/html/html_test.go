@@ -501,6 +501,32 @@ func TestAbsentCards(t *testing.T) {
 	}
 }
 
+// Advice is folded to a line each, and leads to the failures where it speaks of them;
+// statistics and titles of the Chinese page are Chinese.
+func TestFirstScreen(t *testing.T) {
+	from, to, n, p := 0., 10., int64(5), 3.
+	s := &analysis.Summary{N: 5, Unit: "ms", Mean: &p, P50: &p, P99: &p}
+	r := &analysis.Results{Windows: []analysis.Window{{Kind: "whole", From: &from, To: &to, Requests: &n, Metrics: map[string]*analysis.Summary{"ttft_ms": s, "ttft_from_due_ms": s}}}}
+	r.Verdict.Checks = []analysis.Check{
+		{Name: "failures", Severity: "fail", Result: "miss", Why: "3 failed", Do: "see the message of each class; limits.failed_share sets what is accepted"},
+		{Name: "other", Severity: "note", Result: "miss", Why: "why", Do: "do this"},
+	}
+	page := body(render(t, r, "zh"))
+	if got := regexp.MustCompile(`<details><summary><span class="tag">`).FindAllString(page, -1); len(got) != 2 {
+		t.Errorf("%d folded", len(got))
+	}
+	if got := regexp.MustCompile(`<p class="do">→ <a href="#failures">`).FindAllString(page, -1); len(got) != 1 {
+		t.Errorf("%d lead to the failures", len(got))
+	}
+	if !regexp.MustCompile(`(?s)<nav class="jump".*?href="#failures".*?</nav>`).MatchString(page) {
+		t.Error("no jump to the failures")
+	}
+	side := regexp.MustCompile(`(?s)<table class="side">.*?</table>`).FindString(page)
+	if !strings.Contains(side, `>均值<`) || !strings.Contains(side, `自计划时刻的 TTFT`) || strings.Contains(side, `>mean<`) {
+		t.Errorf("%s", side)
+	}
+}
+
 // The page can say where the time before a send went, request by request.
 func TestRowsFromDue(t *testing.T) {
 	at := func(v float64) *float64 { return &v }

@@ -40,6 +40,9 @@ function num(f) {
   return f.toExponential(1).replace(".0e", "e").replace(/e-(\d)$/, "e-0$1");
 }
 
+// moment is a time in seconds, to the microsecond near 0, and never with an exponent.
+const moment = (t) => (t !== null && Math.abs(t) < 0.1 ? String(+t.toFixed(6)) : num(t));
+
 // tick writes a number of an axis, all of a kind: 1.2k, 35M.
 function tick(v) {
   const a = Math.abs(v);

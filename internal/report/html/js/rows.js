@@ -59,7 +59,7 @@ function showRows() {
     const tr = el("tr", { className: [i === rowList.marked ? "marked" : "", value("outcome", i) === "ok" ? "" : "bad"].join(" "), data: { row: i } }, fields.map((f) => {
       const v = value(f, i);
       if (f === "seq") return el("td", { className: "r" }, el("button", { type: "button", className: "go", on: { click: () => { rowList.marked = i; showRow(i); } } }, num(v)));
-      return el("td", { className: numeric(f) ? "r" : f === "message" ? "text" : "" }, v === null ? (numeric(f) ? "–" : "") : numeric(f) ? num(v) : el("bdi", {}, v));
+      return el("td", { className: numeric(f) ? "r" : f === "message" ? "text" : "" }, v === null ? (numeric(f) ? "–" : "") : f === "due" || f === "released" ? moment(v) : numeric(f) ? num(v) : el("bdi", {}, v));
     }));
     return tr;
   }));

@@ -28,7 +28,7 @@ time.changed = soon(() => {
   for (const c of charts) if (c.o.time) c.draw();
   for (const f of time.listeners) f();
   const out = find("#cursor");
-  if (out) out.textContent = time.cursor === null ? `${num(time.view[0])} – ${num(time.view[1])} s` : `${num(time.cursor)} s`;
+  if (out) out.textContent = time.cursor === null ? `${moment(time.view[0])} – ${moment(time.view[1])} s` : `${moment(time.cursor)} s`;
 });
 
 // atCursor is the value of a series at the cursor.

@@ -6,6 +6,9 @@ const fall = { order: null, place: null, levels: [], zoom: 1, center: 0.5, selec
 
 const fallColors = { wait: "yellow", lag: "brown", connect: "purple", prefill: "blue", decode: "green", whole: "sky", tail: "grey", stall: "black", failed: "red", abandoned: "orange" };
 
+// leastLines are as few as "Taller" leaves in sight.
+const leastLines = 8;
+
 // prepareFall sorts requests and says for blocks of 2, 4, 8 … of them which one stands
 // for the block.
 function prepareFall() {
@@ -156,7 +159,7 @@ function makeFall() {
   const host = find("#waterfall");
   if (!host) return;
   if (!state.doc.time || !prepareFall()) { host.append(el("p", { className: "absent" }, word(state.doc.rows ? "untimed" : "no_rows"))); return; }
-  const taller = (k) => { fall.zoom = Math.min(Math.max(1, fall.zoom * k), Math.max(1, fall.order.length)); chart.draw(); };
+  const taller = (k) => { const [lo, hi] = inTime(time.view); fall.zoom = Math.max(1, Math.min(fall.zoom * k, (hi - lo) / leastLines)); chart.draw(); };
   const info = el("div", { className: "info", id: "row-info" }, el("span", { className: "hint" }, word("row.pick")));
   const name = (i) => fall.order[i];
   const chart = addChart(host, {
@@ -236,10 +239,10 @@ function describe(host, row) {
   put("request", "#" + value("seq", row));
   put("phase", value("phase", row));
   put("outcome", [value("outcome", row), n("status"), value("cause", row)].filter((x) => x !== null).join(" "));
-  put("due", n("due"), " s");
+  put("due", moment(value("due", row)), " s");
   put("slot_wait", n("slot_wait"), " ms");
   put("pacer_lag", n("pacer_lag"), " ms");
-  put("released", n("released"), " s");
+  put("released", moment(value("released", row)), " s");
   put("connect", n("connect"), " ms");
   put("ttft_ms", n("ttft_ms"), " ms");
   put("ttft_from_due_ms", n("ttft_from_due_ms"), " ms");
