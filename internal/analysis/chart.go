@@ -27,7 +27,8 @@ type Charts struct {
 // Grid cuts time into buckets, half-open as time is counted: bucket i is
 // [From + i·Step, From + (i+1)·Step) seconds from the run's t = 0, but that the first
 // begins at Start and the last ends at To, which it holds. These two are between half
-// a Step and one and a half long, so that no rate is that of a sliver.
+// a Step and one and a half long, a lone one up to two, so that no rate is that of a
+// sliver.
 type Grid struct {
 	From, Step float64
 	N          int
