@@ -169,8 +169,8 @@ func TestView(t *testing.T) {
 		}
 	}
 	// Each run by its own colour and its own line.
-	lines := ask[[]string](b, `[...document.querySelectorAll("#chart-in-flight .legend i")].map(i => i.style.background)`)
-	if len(lines) != 2 || lines[0] == lines[1] || strings.Contains(lines[0], "gradient") || !strings.Contains(lines[1], "gradient") {
+	lines := ask[[]string](b, `[...document.querySelectorAll("#chart-in-flight .legend i")].map(i => [...i.children].map(s => s.style.width + s.style.background).join())`)
+	if len(lines) != 2 || lines[0] == lines[1] || strings.Count(lines[0], "px") != 1 || strings.Count(lines[1], "px") < 2 {
 		t.Errorf("lines %q", lines)
 	}
 	svg := b.saved("#chart-in-flight .chart-tools button:nth-of-type(3)")
