@@ -4,6 +4,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -168,8 +169,8 @@ func TestView(t *testing.T) {
 		}
 	}
 	// Each run by its own colour and its own line.
-	lines := ask[[]string](b, `[...document.querySelectorAll("#chart-in-flight .legend i")].map(i => i.style.background)`)
-	if len(lines) != 2 || lines[0] == lines[1] || strings.Contains(lines[0], "gradient") || !strings.Contains(lines[1], "gradient") {
+	lines := ask[[]string](b, `[...document.querySelectorAll("#chart-in-flight .legend i")].map(i => [...i.children].map(s => s.style.width + s.style.background).join())`)
+	if len(lines) != 2 || lines[0] == lines[1] || strings.Count(lines[0], "px") != 1 || strings.Count(lines[1], "px") < 2 {
 		t.Errorf("lines %q", lines)
 	}
 	svg := b.saved("#chart-in-flight .chart-tools button:nth-of-type(3)")
@@ -178,6 +179,18 @@ func TestView(t *testing.T) {
 	}
 	if got := ask[string](b, `document.querySelector("#verdict .line").textContent`); got == "" {
 		t.Error("nothing decided")
+	}
+	if got := ask[string](b, `document.querySelector("#verdict h1").textContent + [...document.querySelectorAll("#verdict li")].map(l => l.textContent).join("; ") + document.querySelector("#verdict .verdict").className`); !strings.HasPrefix(got, "Unlike loads") || !strings.Contains(got, "number of requests (N): 400 → 300") || !strings.Contains(got, "offered rate") || strings.HasSuffix(got, " fit") {
+		t.Errorf("of unlike loads it says %q", got)
+	}
+	if got := regexp.MustCompile(`--[a-z][a-z-]*`).FindString(ask[string](b, `document.querySelector("main").textContent`)); got != "" {
+		t.Errorf("the page names the flag %s", got)
+	}
+	if got := ask[[]string](b, `[...document.querySelectorAll("#key-table tr")].filter((r, i) => i < 2).map(r => r.lastChild.textContent)`); len(got) != 2 || got[0] != "change A → B, %" || !regexp.MustCompile(`^[+-][\d.]+$`).MatchString(got[1]) {
+		t.Errorf("change %q", got)
+	}
+	if a, z := ask[string](b, `document.querySelector("#keys .chosen").textContent`), ask[string](b, `document.querySelector("#verdict .why bdi").textContent`); a != z {
+		t.Errorf("numbers of window %q beside a verdict of %q", a, z)
 	}
 	if n := ask[int](b, `document.querySelectorAll("#comparison .decided tbody tr").length`); n < 8 {
 		t.Errorf("%d metrics are compared", n)

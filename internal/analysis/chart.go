@@ -24,17 +24,22 @@ type Charts struct {
 	StallsLeftOut int64
 }
 
-// Grid cuts time into equal buckets: bucket i is (From + i·Step, From + (i+1)·Step]
-// seconds from the run's t = 0.
+// Grid cuts time into buckets, half-open as time is counted: bucket i is
+// [From + i·Step, From + (i+1)·Step) seconds from the run's t = 0, but that the first
+// begins at Start and the last ends at To, which it holds. These two are between half
+// a Step and one and a half long, a lone one up to two, so that no rate is that of a
+// sliver.
 type Grid struct {
 	From, Step float64
 	N          int
+	Start, To  float64
 }
 
 // gridNS is a Grid in nanoseconds.
 type gridNS struct {
 	from, step int64
 	n          int
+	start, to  int64
 }
 
 // mostBuckets is as many as a screen has room for.
@@ -45,13 +50,30 @@ const mostBuckets = 600
 func newGrid(from, to int64, most int) gridNS {
 	span := float64(to) - float64(from)
 	step := roundStep(max(1e6, span/float64(most)))
-	g := gridNS{step: step}
-	g.from = int64(math.Floor(float64(from)/float64(step))) * step
-	if g.from == from { // the first instant belongs to the first bucket
-		g.from -= step
-	}
-	g.n = max(1, int(math.Ceil((float64(to)-float64(g.from))/float64(step))))
+	nearest := func(t int64) int64 { return int64(math.Floor(float64(t)/float64(step) + 0.5)) }
+	g := gridNS{step: step, from: nearest(from) * step}
+	g.start = min(from, g.from)
+	g.to = max(to, g.start+step/2) // one instant is no time to count in
+	g.n = int(max(1, nearest(g.to)-nearest(from)))
 	return g
+}
+
+// ends are those of bucket i.
+func (g gridNS) ends(i int) (from, to int64) {
+	from, to = g.from+int64(i)*g.step, g.from+int64(i+1)*g.step
+	if i == 0 {
+		from = g.start
+	}
+	if i == g.n-1 {
+		to = g.to
+	}
+	return from, to
+}
+
+// long is the length of bucket i in nanoseconds.
+func (g gridNS) long(i int) float64 {
+	from, to := g.ends(i)
+	return float64(to - from)
 }
 
 // roundStep is the next of 1, 2 or 5 times a power of ten that is no less than ns.
@@ -67,15 +89,15 @@ func roundStep(ns float64) int64 {
 
 // at is the bucket of a time; ok is false outside the grid.
 func (g gridNS) at(t int64) (i int, ok bool) {
-	f := math.Ceil((float64(t)-float64(g.from))/float64(g.step)) - 1
-	if !(f >= 0 && f < float64(g.n)) {
+	if t < g.start || t > g.to {
 		return 0, false
 	}
-	return int(f), true
+	f := math.Floor((float64(t) - float64(g.from)) / float64(g.step))
+	return int(min(max(f, 0), float64(g.n-1))), true
 }
 
 func (g gridNS) seconds() Grid {
-	return Grid{float64(g.from) / 1e9, float64(g.step) / 1e9, g.n}
+	return Grid{float64(g.from) / 1e9, float64(g.step) / 1e9, g.n, float64(g.start) / 1e9, float64(g.to) / 1e9}
 }
 
 // chartTime bounds the times that charts show: beyond a year lies no run, only a
@@ -113,7 +135,7 @@ func (r *run) chartSpan() (from, to int64, ok bool) {
 // make over them anyway.
 type charter struct {
 	run      *run
-	grid     gridNS
+	grid     gridNS // of tokens
 	from, to int64
 	timed    bool
 	tokens   []float64 // output tokens by bucket
@@ -124,7 +146,7 @@ type charter struct {
 func (r *run) newCharter() *charter {
 	c := &charter{run: r}
 	if from, to, ok := r.chartSpan(); ok && !r.untimed() {
-		c.timed, c.from, c.to, c.grid = true, from, to, newGrid(from, to, mostBuckets)
+		c.timed, c.from, c.to, c.grid = true, from, to, newGrid(from, to, r.tokenBuckets(to-from))
 		c.tokens = make([]float64, c.grid.n)
 	}
 	return c
@@ -167,6 +189,40 @@ func (c *charter) stream(i int, s *metric.Stream) {
 		}
 		put(last, float64(left))
 	}
+}
+
+// What a bucket of output tokens holds on average, at least: so many token events, and
+// so many of them of any one stream. In less it is seen when tokens happened to come,
+// not how many do.
+const (
+	tokenSamples = 100
+	streamEvents = 20
+)
+
+// tokenBuckets is the number of buckets in which output tokens are counted, over a run
+// of span nanoseconds. An answer in one piece brings all its tokens at once: of these
+// a bucket holds as many as one of requests.
+func (r *run) tokenBuckets(span int64) int {
+	var worth, gaps, flow float64
+	for i := range r.reqs {
+		q := &r.reqs[i]
+		if !q.OK || !loads(q) {
+			continue
+		}
+		if !q.Streamed || q.TokenEvents < 2 {
+			worth += 1. / rateSamples
+			continue
+		}
+		worth += float64(q.TokenEvents) / tokenSamples
+		if charted(q.FirstToken) && charted(q.LastToken) {
+			gaps, flow = gaps+float64(q.TokenEvents-1), flow+float64(q.LastToken-q.FirstToken)
+		}
+	}
+	most := min(worth, mostBuckets)
+	if flow > 0 {
+		most = min(most, float64(span)/(streamEvents*flow/gaps))
+	}
+	return max(1, int(most))
 }
 
 func anyGrowth(grown []int64) bool {

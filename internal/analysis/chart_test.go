@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -31,9 +32,20 @@ func chartedRun(t testing.TB, o Options) (*run, *Results) {
 func TestChartsAddUp(t *testing.T) {
 	r, res := chartedRun(t, Options{})
 	ts := res.Charts.Time
-	sum := func(vs []float64, step float64) (s float64) {
-		for _, v := range vs {
-			s += v * step
+	ends := func(g Grid, i int) (from, to float64) {
+		from, to = g.From+float64(i)*g.Step, g.From+float64(i+1)*g.Step
+		if i == 0 {
+			from = g.Start
+		}
+		if i == g.N-1 {
+			to = g.To
+		}
+		return from, to
+	}
+	sum := func(vs []float64, g Grid) (s float64) {
+		for i, v := range vs {
+			from, to := ends(g, i)
+			s += v * (to - from)
 		}
 		return s
 	}
@@ -51,23 +63,30 @@ func TestChartsAddUp(t *testing.T) {
 			input += float64(*row.Input)
 		}
 	}
-	close("offered", sum(ts.Offered, ts.Rates.Step), n)
-	close("sent", sum(ts.Sent, ts.Rates.Step), n)
-	close("ended", sum(ts.Ended, ts.Rates.Step), n)
-	close("output tokens", sum(ts.OutputTokens, ts.Step), tokens)
-	close("input tokens", sum(ts.InputTokens, ts.Rates.Step), input)
+	close("offered", sum(ts.Offered, ts.Rates), n)
+	close("sent", sum(ts.Sent, ts.Rates), n)
+	close("ended", sum(ts.Ended, ts.Rates), n)
+	close("output tokens", sum(ts.OutputTokens, ts.Tokens), tokens)
+	close("input tokens", sum(ts.InputTokens, ts.Rates), input)
 	if ts.Failed != nil || ts.Abandoned != nil {
 		t.Error("failures where none is")
 	}
-	from, to := int64(ts.From*1e9), int64((ts.From+float64(ts.N)*ts.Step)*1e9)
-	mean, _, peak, _ := r.flight.Over(from, to)
-	close("in flight", sum(ts.InFlight, 1)/float64(ts.N), mean)
+	mean, _, peak, _ := r.flight.Over(ns(ts.Start), ns(ts.To))
+	close("in flight", sum(ts.InFlight, ts.Grid)/(ts.To-ts.Start), mean)
 	close("peak", slices.Max(ts.InFlightPeak), float64(peak))
 	for i := range ts.N { // any bucket is what windows would say of it
-		a, b := int64(math.Round((ts.From+float64(i)*ts.Step)*1e9)), int64(math.Round((ts.From+float64(i+1)*ts.Step)*1e9))
-		close(fmt.Sprint("tokens of bucket ", i), ts.OutputTokens[i]*ts.Step, r.byEvents(a, b).output)
-		mean, _, _, _ := r.flight.Over(a, b)
+		a, b := ends(ts.Grid, i)
+		mean, _, _, _ := r.flight.Over(ns(a), ns(b))
 		close(fmt.Sprint("in flight of bucket ", i), ts.InFlight[i], mean)
+	}
+	for i := range ts.Tokens.N {
+		a, b := ends(ts.Tokens, i)
+		last := int64(1)
+		if i == ts.Tokens.N-1 {
+			last = 0
+		}
+		// Windows are open at their beginning and closed at their end.
+		close(fmt.Sprint("tokens of bucket ", i), ts.OutputTokens[i]*(b-a), r.byEvents(ns(a)-1, ns(b)-last).output)
 	}
 	for _, l := range res.Charts.Latency {
 		var total int64
@@ -76,6 +95,161 @@ func TestChartsAddUp(t *testing.T) {
 		}
 		if total != res.Windows[0].Metrics[l.Metric].N {
 			t.Errorf("%s: %d samples", l.Metric, total)
+		}
+	}
+}
+
+func ns(s float64) int64 { return int64(math.Round(s * 1e9)) }
+
+// What is due on a whole second is offered in the second that begins there, and the
+// last bucket of a run counts over its own length.
+func TestBucketsAreHalfOpen(t *testing.T) {
+	s := &script{spec: `{"load":{"requests":100,"rate":10}}`, reason: tape.ReasonCompleted}
+	for i := range int64(100) {
+		q := ok(i, i*100*msec, 5*msec, 10*msec)
+		q.TDue, q.TReady = tape.Some(i*100*msec), tape.Some(i*100*msec)
+		s.reqs = append(s.reqs, q)
+	}
+	ts := s.analyse(t, Options{Charts: true}).Charts.Time
+	if ts.Rates.From != 0 || ts.Rates.Step != 1 || ts.Rates.N != 10 || ts.Rates.To >= 10 {
+		t.Fatalf("grid %+v", ts.Rates)
+	}
+	for i, v := range ts.Offered {
+		want := 10.
+		if i == 9 {
+			want = 10 / (ts.Rates.To - 9)
+		}
+		if math.Abs(v-want) > 1e-9 {
+			t.Errorf("offered in second %d: %v, want %v", i, v, want)
+		}
+	}
+}
+
+// A grid covers what it is made for, by buckets of a length to count in.
+func TestGrid(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		from := rapid.Int64Range(-1e12, 1e12).Draw(rt, "from")
+		to := from + rapid.OneOf(rapid.Int64Range(0, 1e7), rapid.Int64Range(0, 1e13)).Draw(rt, "span")
+		g := newGrid(from, to, rapid.IntRange(1, mostBuckets).Draw(rt, "most"))
+		if g.n < 1 || g.n > mostBuckets+2 || g.start > from || g.to < to {
+			rt.Fatalf("%+v of [%d, %d]", g, from, to)
+		}
+		at, most := g.start, 1.51
+		if g.n == 1 {
+			most = 2.01
+		}
+		for i := range g.n {
+			a, b := g.ends(i)
+			if a != at || b <= a || g.long(i) < 0.49*float64(g.step) || g.long(i) > most*float64(g.step) {
+				rt.Fatalf("bucket %d of %+v is [%d, %d)", i, g, a, b)
+			}
+			for _, x := range []int64{a, b - 1} {
+				if k, ok := g.at(x); !ok || k != i {
+					rt.Fatalf("%d is in bucket %d of %+v, want %d", x, k, g, i)
+				}
+			}
+			at = b
+		}
+		if k, ok := g.at(g.to); !ok || k != g.n-1 {
+			rt.Fatalf("the end is in bucket %d of %+v", k, g)
+		}
+	})
+}
+
+// What waits for a slot, and what for the client, are told apart: without a cap nobody
+// waits for a slot, however late the client is.
+func TestSlotsAndLag(t *testing.T) {
+	for _, c := range []struct {
+		name, load     string
+		ready          int64
+		waits, capless bool
+	}{
+		{"no cap", `"rate":10`, 0, false, true},
+		{"a cap, free slots", `"rate":10,"concurrency":5`, 0, false, false},
+		{"a cap, no slot", `"rate":10,"concurrency":5`, 40 * msec, true, false},
+	} {
+		s := &script{spec: `{"load":{"requests":50,` + c.load + `}}`, reason: tape.ReasonCompleted}
+		for i := range int64(50) {
+			due := i * 100 * msec
+			q := ok(i, due+c.ready+20*msec, 50*msec, 60*msec)
+			q.TDue, q.TReady = tape.Some(due), tape.Some(due+c.ready)
+			s.reqs = append(s.reqs, q)
+		}
+		ts := s.analyse(t, Options{Charts: true}).Charts.Time
+		if (ts.Waiting == nil) != c.capless {
+			t.Fatalf("%s: waiting %v", c.name, ts.Waiting)
+		}
+		all := func(vs []float64) (s float64) {
+			for i, v := range vs {
+				a, b := newGridOf(ts.Grid).ends(i)
+				s += v * float64(b-a) / 1e6
+			}
+			return s
+		}
+		want := 0.
+		if c.waits {
+			want = 50 * 40
+		}
+		if got := all(ts.Waiting); math.Abs(got-want) > 1 {
+			t.Errorf("%s: waited for slots %v ms, want %v", c.name, got, want)
+		}
+		if got := all(ts.ClientLag); got < 50*20-1 || got > 50*30 {
+			t.Errorf("%s: waited for the client %v ms, want 1000", c.name, got)
+		}
+	}
+}
+
+func newGridOf(g Grid) gridNS { return gridNS{ns(g.From), ns(g.Step), g.N, ns(g.Start), ns(g.To)} }
+
+// Tokens of a short run are counted in buckets that hold many; an answer in one piece
+// says so.
+func TestTokenBuckets(t *testing.T) {
+	for _, streamed := range []bool{true, false} {
+		s := &script{spec: `{"load":{"requests":40,"concurrency":4}}`, reason: tape.ReasonCompleted}
+		for i := range int64(40) {
+			at := i / 4 * 1000 * msec
+			ts := []int64{}
+			for k := range int64(30) {
+				ts = append(ts, 50*msec+k*30*msec)
+			}
+			q := ok(i, at, ts...)
+			if !streamed {
+				q.Flags = append(q.Flags, "not_streamed")
+			}
+			s.reqs = append(s.reqs, q)
+		}
+		ts := s.analyse(t, Options{Charts: true}).Charts.Time
+		if ts.Tokens.Step < 0.6 || ts.Tokens.N < 3 {
+			t.Errorf("streamed %v: %+v", streamed, ts.Tokens)
+		}
+		if (ts.WholeAnswers == 40) == streamed {
+			t.Errorf("streamed %v: %d whole answers", streamed, ts.WholeAnswers)
+		}
+	}
+}
+
+// Why a metric is absent is true of an import, too: answers may have been streamed whose
+// events nobody wrote down.
+func TestUnstreamedImport(t *testing.T) {
+	for flags, want := range map[string]string{"": "aisbench did not record what an event carried", "not_streamed": "no answer was streamed"} {
+		s := &script{spec: `{"load":{"requests":10,"concurrency":1}}`, reason: tape.ReasonImported}
+		for i := range int64(10) {
+			q := ok(i, i*100*msec)
+			q.Events, q.TFirstEvent = tape.Events{}, tape.Some(i*100*msec+5*msec)
+			if flags != "" {
+				q.Flags = []string{flags}
+			}
+			s.reqs = append(s.reqs, q)
+		}
+		recs := s.records()
+		recs[0].(*tape.Header).Import = &tape.Import{Tool: "aisbench", Path: "out"}
+		res, err := Analyse(&records{recs: recs}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := res.Windows[0].Metrics["ttft_ms"]
+		if w == nil || w.N != 0 || len(w.Warnings) == 0 || !strings.Contains(w.Warnings[0], want) {
+			t.Errorf("flags %q: %+v", flags, w)
 		}
 	}
 }

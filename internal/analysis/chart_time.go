@@ -19,8 +19,18 @@ type TimeSeries struct {
 	Rates        Grid
 	InFlight     []float64 // mean over the bucket, from release to end
 	InFlightPeak []float64
-	Waiting      []float64 // mean number of requests that are due and not released
+	// Waiting is the mean number of requests that are due and have no slot yet: from
+	// t_due to t_ready. Nil where nothing limits how many are in flight.
+	Waiting []float64
+	// ClientLag is the mean number of requests that may be sent and that the client has
+	// not written yet: from t_ready to the first byte, less the set-up of a connection.
+	ClientLag []float64
+	// By Tokens:
+	Tokens       Grid
 	OutputTokens []float64 // of ok requests, by their token events
+	// WholeAnswers is how many of these requests were not streamed: their tokens stand
+	// at the end of the answer.
+	WholeAnswers int64
 	// By Rates:
 	Offered     []float64 // due in the bucket
 	Sent        []float64 // first byte written
@@ -53,12 +63,12 @@ type edge struct {
 func (g gridNS) level(edges []edge) (mean, peak []float64) {
 	mean, peak = make([]float64, g.n), make([]float64, g.n)
 	var level int64
-	at, bucket := g.from, 0
+	at, bucket := g.start, 0
 	hold := func(to int64) {
 		for bucket < g.n && at < to {
-			end := g.from + int64(bucket+1)*g.step
+			_, end := g.ends(bucket)
 			until := min(to, end)
-			mean[bucket] += float64(level) * float64(until-at) / float64(g.step)
+			mean[bucket] += float64(level) * float64(until-at) / g.long(bucket)
 			peak[bucket] = max(peak[bucket], float64(level))
 			at = until
 			if until == end {
@@ -78,7 +88,7 @@ func (g gridNS) level(edges []edge) (mean, peak []float64) {
 			}
 		}
 	}
-	hold(g.from + int64(g.n)*g.step)
+	hold(g.to)
 	return mean, peak
 }
 
@@ -86,7 +96,7 @@ func (g gridNS) level(edges []edge) (mean, peak []float64) {
 func (g gridNS) perSecond(counts []float64) []float64 {
 	out := make([]float64, len(counts))
 	for i, n := range counts {
-		out[i] = n / (float64(g.step) / 1e9)
+		out[i] = n / (g.long(i) / 1e9)
 	}
 	return out
 }
@@ -116,8 +126,42 @@ func (r *run) rate(g gridNS, of func(i int, q *metric.Request) (t int64, n float
 	return g.perSecond(counts)
 }
 
+// held are the requests that wait for a slot, and those that wait for the client.
+func (r *run) held(g gridNS) (slot, client []float64) {
+	var waits, lags []edge
+	due, capped := false, r.spec.Load.Concurrency > 0
+	between := func(to []edge, a, b int64) []edge {
+		if charted(a) && charted(b) && a < b {
+			return append(to, edge{a, 1}, edge{b, -1})
+		}
+		return to
+	}
+	for i := range r.reqs {
+		q := &r.reqs[i]
+		if !loads(q) || !charted(q.Ready) {
+			continue
+		}
+		due = due || charted(q.Due)
+		waits = between(waits, q.Due, q.Ready)
+		lags = between(lags, q.Ready, q.Released)
+		if q.PacerLag != metric.Absent { // the rest of it, from the connection on
+			lags = between(lags, q.WroteFirst-(q.PacerLag-(q.Released-q.Ready)), q.WroteFirst)
+		}
+	}
+	order := func(a, b edge) int { return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.d, b.d)) }
+	if due && (capped || len(waits) > 0) {
+		slices.SortFunc(waits, order)
+		slot, _ = g.level(waits)
+	}
+	if len(lags) > 0 {
+		slices.SortFunc(lags, order)
+		client, _ = g.level(lags)
+	}
+	return slot, client
+}
+
 func (r *run) timeSeries(c *charter) *TimeSeries {
-	g := c.grid
+	g := newGrid(c.from, c.to, mostBuckets)
 	sent := 0
 	for i := range r.reqs {
 		if loads(&r.reqs[i]) {
@@ -125,7 +169,7 @@ func (r *run) timeSeries(c *charter) *TimeSeries {
 		}
 	}
 	rates := newGrid(c.from, c.to, min(max(sent/rateSamples, 1), mostBuckets))
-	t := &TimeSeries{First: float64(c.from) / 1e9, Last: float64(c.to) / 1e9, Grid: g.seconds(), Rates: rates.seconds()}
+	t := &TimeSeries{First: float64(c.from) / 1e9, Last: float64(c.to) / 1e9, Grid: g.seconds(), Rates: rates.seconds(), Tokens: c.grid.seconds()}
 	var flight []edge
 	for at, d := range r.flight.Steps() {
 		if charted(at) {
@@ -133,19 +177,11 @@ func (r *run) timeSeries(c *charter) *TimeSeries {
 		}
 	}
 	t.InFlight, t.InFlightPeak = g.level(flight)
-	var waits []edge
-	for i := range r.reqs {
-		if q := &r.reqs[i]; loads(q) && charted(q.Due) && q.Due < q.Released {
-			waits = append(waits, edge{q.Due, 1}, edge{q.Released, -1})
-		}
-	}
+	t.Waiting, t.ClientLag = r.held(g)
 	one := func(f func(q *metric.Request) int64) []float64 {
 		return r.rate(rates, func(_ int, q *metric.Request) (int64, float64, bool) { v := f(q); return v, 1, v != metric.Absent })
 	}
-	if t.Offered = one(func(q *metric.Request) int64 { return q.Due }); t.Offered != nil {
-		slices.SortFunc(waits, func(a, b edge) int { return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.d, b.d)) })
-		t.Waiting, _ = g.level(waits)
-	}
+	t.Offered = one(func(q *metric.Request) int64 { return q.Due })
 	t.Sent = one(func(q *metric.Request) int64 { return q.WroteFirst })
 	ended := func(is func(o tape.Outcome) bool) []float64 {
 		return r.rate(rates, func(i int, q *metric.Request) (int64, float64, bool) {
@@ -158,10 +194,15 @@ func (r *run) timeSeries(c *charter) *TimeSeries {
 	known := false
 	for i := range r.reqs {
 		q := &r.reqs[i]
-		known = known || q.OK && loads(q) && q.Output != metric.Absent
+		if q.OK && loads(q) && q.Output != metric.Absent {
+			known = true
+			if !q.Streamed {
+				t.WholeAnswers++
+			}
+		}
 	}
 	if known {
-		t.OutputTokens = g.perSecond(c.tokens)
+		t.OutputTokens = c.grid.perSecond(c.tokens)
 	}
 	t.InputTokens = r.rate(rates, func(_ int, q *metric.Request) (int64, float64, bool) {
 		first := q.FirstToken

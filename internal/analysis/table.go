@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"tokentape/internal/analysis/catalog"
@@ -176,7 +177,7 @@ func (r *run) remark(key string, s *Summary, cohort []int, src sources) {
 		def, _ := catalog.Find(key, catalog.KindMetric)
 		why := "absent: " + def.Absent
 		if streams := key == itlKey || strings.Contains(def.Enters, "streamed"); streams && !r.any(cohort, func(q *metric.Request) bool { return q.Streamed }) {
-			why = "no answer was streamed"
+			why = r.unstreamed(cohort)
 		}
 		s.Warnings = append(s.Warnings, "no request of the window has one ("+why+")")
 	}
@@ -211,6 +212,14 @@ func (r *run) remark(key string, s *Summary, cohort []int, src sources) {
 			s.Source += fmt.Sprintf("; %d of %d are inferred zeros", inferred, s.N)
 		}
 	}
+}
+
+// unstreamed says why no answer of a cohort is a stream.
+func (r *run) unstreamed(cohort []int) string {
+	if im := r.header.Import; im != nil && slices.ContainsFunc(cohort, func(i int) bool { return !slices.Contains(r.facts[i].flags, "not_streamed") }) {
+		return im.Tool + " did not record what an event carried, so that no token has a time"
+	}
+	return "no answer was streamed"
 }
 
 func (r *run) any(set []int, f func(*metric.Request) bool) bool {

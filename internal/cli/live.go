@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +24,7 @@ import (
 	"tokentape/internal/observe"
 	"tokentape/internal/plan"
 	"tokentape/internal/run"
+	"tokentape/internal/view"
 	"tokentape/tape"
 )
 
@@ -106,7 +106,7 @@ func (f *liveFlags) open(a *app, addr string) (*liveView, error) {
 	}
 	page := &observe.Exporter{}
 	v.also = append(v.also, page.Show)
-	v.server = &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
+	v.server = &http.Server{Handler: ownHost(page, listen), ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
 	go v.server.Serve(l)
 	fmt.Fprintf(a.stderr, "metrics of the run: http://%s/metrics\n", l.Addr())
 	return v, nil
@@ -130,6 +130,29 @@ func liveListen(addr string) (string, error) {
 	}
 	return net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port), nil
 }
+
+// ownHost refuses who asks for a name that is none of ours, as tokentape view does: a
+// page elsewhere may have had it resolve to this address. Ours are addresses,
+// localhost, the name that it listens at, and that of this machine.
+func ownHost(page http.Handler, listen string) http.Handler {
+	var names []string
+	if host, _, err := net.SplitHostPort(listen); err == nil {
+		names = append(names, host)
+	}
+	if name, err := os.Hostname(); err == nil {
+		names = append(names, name)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !view.AnswersTo(r.Host, names) {
+			http.Error(w, fmt.Sprintf("this page does not answer to %q; ask for its address, or listen at that name: --live prometheus:NAME:PORT", clipped(r.Host)), http.StatusForbidden)
+			return
+		}
+		page.ServeHTTP(w, r)
+	})
+}
+
+// clipped is a name of any length as a message has room for it.
+func clipped(s string) string { return s[:min(len(s), 80)] }
 
 // close ends the metrics page.
 func (v *liveView) close() {
@@ -156,11 +179,7 @@ func (a *app) watch(v *liveView, j *job) *liveRun {
 	if v == nil {
 		v = &liveView{}
 	}
-	s := j.spec
-	setup := observe.Setup{
-		Concurrency: j.plan.Params.Concurrency, Rate: s.Load.Rate, Warmup: j.plan.Warmup(),
-		Duration: j.plan.Params.Duration, Drain: int64(s.Limits.Drain), Cores: runtime.GOMAXPROCS(0),
-	}
+	s, setup := j.spec, j.liveSetup()
 	l := &liveRun{also: v.also, plan: j.plan, end: func() {}}
 	l.open = j.plan.Params.Open() && j.plan.Kind == plan.KindRows && !s.Workload.Sessions
 	if l.open {
@@ -176,6 +195,15 @@ func (a *app) watch(v *liveView, j *job) *liveRun {
 		l.end = l.followStops()
 	}
 	return l
+}
+
+// liveSetup is what of a run does not change. Its cores are those that the tape names:
+// the runtime has been given more threads than there are cores by now.
+func (j *job) liveSetup() observe.Setup {
+	return observe.Setup{
+		Concurrency: j.plan.Params.Concurrency, Rate: j.spec.Load.Rate, Warmup: j.plan.Warmup(),
+		Duration: j.plan.Params.Duration, Drain: int64(j.spec.Limits.Drain), Cores: j.origin.host.CPUs,
+	}
 }
 
 // followStops draws anew when the program was stopped and goes on: others have written

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,11 +17,16 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"tokentape/internal/analysis/metric"
 	"tokentape/internal/observe"
+	"tokentape/internal/plan"
+	"tokentape/internal/provenance"
+	"tokentape/internal/run"
+	"tokentape/internal/spec"
 	"tokentape/simserver"
 	"tokentape/tape"
 )
@@ -40,6 +46,41 @@ func liveData(t *testing.T, rows int) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// The cores of the live view are those that the tape names, whatever the runtime was
+// given for the run.
+func TestLiveCores(t *testing.T) {
+	before := provenance.Host("/", os.LookupEnv, time.Time{}).CPUs
+	defer run.Tune()()
+	j := &job{spec: &spec.Spec{}, plan: &plan.Plan{}}
+	j.origin.host.CPUs = before
+	if got := j.liveSetup().Cores; got != before {
+		t.Errorf("%d cores, want %d", got, before)
+	}
+}
+
+// The metrics page answers to who asks for this machine, and to no page elsewhere that
+// had its name resolve here.
+func TestLiveHost(t *testing.T) {
+	self, err := os.Hostname()
+	if err != nil {
+		t.Skip(err)
+	}
+	h := ownHost(&observe.Exporter{}, "gpu-box.example:9100")
+	for host, want := range map[string]int{"127.0.0.1:9100": 200, "[::1]:9100": 200, "localhost:9100": 200, "10.0.0.7": 200, "GPU-box.example:9100": 200, self + ":9100": 200,
+		"evil.example:9100": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example:9100": 403, "": 403, strings.Repeat("x", 9999): 403} {
+		r := httptest.NewRequest("GET", "/metrics", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("%.40q: %d, want %d", host, w.Code, want)
+		}
+		if body := w.Body.String(); want == 403 && (strings.Contains(body, "tokentape_") || len(body) > 300) {
+			t.Errorf("%.40q: %q", host, body)
+		}
+	}
 }
 
 // harmless are sequences that leave nothing behind but what is written; that lines are

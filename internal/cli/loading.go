@@ -125,7 +125,7 @@ func (l *loading) draw(now int64, text string) {
 	}
 	l.next = now + loadingEvery
 	if s, ok := l.screen(); ok {
-		io.WriteString(l.w, l.painter.Paint([]string{observe.Clip(text, s.Width)}, s.Width))
+		io.WriteString(l.w, l.painter.Paint([]string{observe.Clip(text, s.Width)}, s))
 	} else {
 		l.painter.Forget()
 	}

@@ -158,7 +158,7 @@ func (l *Live) draw(m *Moment) {
 	if l.style != OneLine {
 		lines = Frame(*m, s)
 	}
-	if out := l.painter.Paint(lines, s.Width); out != "" {
+	if out := l.painter.Paint(lines, s); out != "" {
 		io.WriteString(l.w, out)
 	}
 }

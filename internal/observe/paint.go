@@ -12,7 +12,7 @@ import (
 // The zero Painter has drawn nothing.
 type Painter struct {
 	lines []string // that stand on the screen
-	width int      // of the terminal when they were drawn
+	on    Screen   // when they were drawn
 }
 
 // A line that a terminal takes for wider than it is must not run over into the next.
@@ -21,20 +21,21 @@ const (
 	wrapOn  = "\x1b[?7h"
 )
 
-// Paint gives what changes the last frame into lines, on a terminal of that width; ""
-// when nothing changed. Only lines that differ are written.
-func (p *Painter) Paint(lines []string, width int) string {
+// Paint gives what changes the last frame into lines on a terminal; "" when nothing
+// changed. Only lines that differ are written, but on a terminal of another size: what
+// it did with those that stood there is its own affair.
+func (p *Painter) Paint(lines []string, on Screen) string {
 	old, up := p.lines, len(p.lines)
-	if width != p.width {
-		up = p.rows(width)
-		old = nil // the terminal may have wrapped them
+	if on != p.on {
+		up = p.rows(on.Width)
+		old = nil // the terminal may have wrapped them, or scrolled
 	}
 	same := 0
 	for same < len(old) && same < len(lines) && old[same] == lines[same] {
 		same++
 	}
 	if same == len(lines) && same == up {
-		p.width = width
+		p.on = on
 		return ""
 	}
 	var b strings.Builder
@@ -49,7 +50,7 @@ func (p *Painter) Paint(lines []string, width int) string {
 		b.WriteString("\r\n")
 	}
 	b.WriteString("\x1b[J" + wrapOn)
-	p.lines, p.width = append(p.lines[:0:0], lines...), width
+	p.lines, p.on = append(p.lines[:0:0], lines...), on
 	return b.String()
 }
 

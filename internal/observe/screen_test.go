@@ -188,8 +188,8 @@ func TestPaint(t *testing.T) {
 						frame[i] = "short"
 					}
 				}
-				out := p.Paint(frame, term.width)
-				if again := p.Paint(frame, term.width); again != "" {
+				out := p.Paint(frame, Screen{Width: term.width, Height: term.height})
+				if again := p.Paint(frame, Screen{Width: term.width, Height: term.height}); again != "" {
 					t.Fatalf("drawn twice: %q", again)
 				}
 				term.Write([]byte(out))
@@ -213,12 +213,23 @@ func TestPaint(t *testing.T) {
 	})
 }
 
+// On a terminal of another height all lines are drawn anew, over the old ones.
+func TestPaintOtherHeight(t *testing.T) {
+	var p Painter
+	lines := []string{"head 1", "sent 100", "client idle"}
+	p.Paint(lines, Screen{Width: 120, Height: 40})
+	got := p.Paint(lines, Screen{Width: 120, Height: 30})
+	if !strings.Contains(got, "\x1b[3A") || !strings.Contains(got, "head 1") || !strings.Contains(got, "client idle") {
+		t.Errorf("on another height only this was drawn: %q", got)
+	}
+}
+
 // Only lines that changed are written.
 func TestPaintLittle(t *testing.T) {
 	var p Painter
 	frame := []string{"head 1", "sent 100", "ended 12", "client idle"}
-	p.Paint(frame, 80)
-	if got := p.Paint([]string{"head 1", "sent 101", "ended 12", "client idle"}, 80); strings.Contains(got, "head") || strings.Contains(got, "ended") || !strings.Contains(got, "sent 101") {
+	p.Paint(frame, Screen{Width: 80})
+	if got := p.Paint([]string{"head 1", "sent 101", "ended 12", "client idle"}, Screen{Width: 80}); strings.Contains(got, "head") || strings.Contains(got, "ended") || !strings.Contains(got, "sent 101") {
 		t.Errorf("%q", got)
 	}
 }

@@ -194,7 +194,7 @@ func BenchmarkMoment(b *testing.B) {
 		s.T, s.OK, s.Issued = t, t/2e6, t/2e6
 		now := w.Look(s)
 		now.Failures, now.Client = m.Failures, m.Client
-		if p.Paint(Frame(now, Screen{120, 40, true}), 120) == "" {
+		if p.Paint(Frame(now, Screen{120, 40, true}), Screen{120, 40, true}) == "" {
 			b.Fatal("nothing to draw")
 		}
 	}

@@ -58,7 +58,11 @@ func refuse(w http.ResponseWriter, status int, text string) {
 
 // answersTo reports whether a Host is one of ours: an address, localhost, or a name that
 // we were told of. The port may be another, behind a forwarding.
-func (s *Server) answersTo(host string) bool {
+func (s *Server) answersTo(host string) bool { return AnswersTo(host, s.o.Hosts) }
+
+// AnswersTo reports whether the Host of a request is an address, localhost, or one of
+// some names, with any port.
+func AnswersTo(host string, names []string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
@@ -69,7 +73,7 @@ func (s *Server) answersTo(host string) bool {
 		return true
 	}
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
-	return name == "localhost" || name != "" && slices.ContainsFunc(s.o.Hosts, func(h string) bool { return strings.ToLower(h) == name })
+	return name == "localhost" || name != "" && slices.ContainsFunc(names, func(h string) bool { return strings.ToLower(h) == name })
 }
 
 // cookieName is the cookie's: cookies are of a host, and servers of several ports must

@@ -209,3 +209,67 @@ func TestFormat(t *testing.T) {
 		t.Errorf("logTicks %v", got)
 	}
 }
+
+// What is drawn of buckets are steps over their own extent: the first from where it
+// begins, the last to where it ends, and no line between two of them but upright.
+func TestSteps(t *testing.T) {
+	c := newPen(600, 200)
+	g := &grid{From: 0, Step: 1, N: 3, Start: -0.25, To: 3.5}
+	s := series{color: "blue", kind: "step", grid: g, values: []float64{1, 4, 2}}
+	drawTime(c, 600, 200, []series{s}, nil, [2]float64{-1, 4}, nil, light)
+	f := newFrame(newPen(600, 200), 600, 200, axes{x: [2]float64{-1, 4}, y: [2]float64{0, 4.32}}, light)
+	m := regexp.MustCompile(`d="(M[^"]*)" fill="none" stroke="` + light["blue"]).FindStringSubmatch(string(c.svg("", "", "#fff")))
+	if m == nil {
+		t.Fatal("no line")
+	}
+	var xs, ys []float64
+	for _, p := range regexp.MustCompile(`[ML]([-\d.]+) ([-\d.]+)`).FindAllStringSubmatch(m[1], -1) {
+		x, _ := strconv.ParseFloat(p[1], 64)
+		y, _ := strconv.ParseFloat(p[2], 64)
+		xs, ys = append(xs, x), append(ys, y)
+	}
+	want := []float64{-0.25, 1, 1, 2, 2, 3.5}
+	for i := range want {
+		if len(xs) != len(want) || math.Abs(xs[i]-f.x.at(want[i])) > 0.01 {
+			t.Fatalf("steps at %v, want %v", xs, want)
+		}
+		if i > 0 && math.Abs(xs[i]-xs[i-1]) > 0.01 && ys[i] != ys[i-1] {
+			t.Errorf("a slope from %v to %v", xs[i-1], xs[i])
+		}
+	}
+	if a, b := visible(g, [2]float64{3.2, 3.4}); a != 2 || b != 3 {
+		t.Errorf("in the longer last bucket [%d, %d) are visible", a, b)
+	}
+}
+
+// A request's line begins when it is due: first what it waited for a slot, then what it
+// waited for the client.
+func TestFallFromDue(t *testing.T) {
+	sec := func(v float64) *float64 { return &v }
+	r := &analysis.Results{Rows: analysis.RowsOf([]analysis.Row{{
+		Phase: "measure", Outcome: "ok", DueS: sec(1), ReadyS: sec(3), ReleasedS: sec(4), SlotWaitMS: sec(2000), PacerLagMS: sec(1000), TTFTMS: sec(1000), E2EMS: sec(2000), StreamEndMS: sec(2000),
+	}})}
+	d, err := read(r, "en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFall(d)
+	if !f.has("wait") || !f.has("lag") || f.begin[0] != 1 {
+		t.Fatalf("begins at %v", f.begin)
+	}
+	c := newPen(1000, 100)
+	f.draw(c, 1000, 100, [2]float64{0, 8}, nil, light)
+	at := newFrame(newPen(1000, 100), 1000, 100, axes{x: [2]float64{0, 8}, y: [2]float64{1, 0}, noY: true}, light).x.at
+	for kind, span := range map[string][2]float64{"wait": {1, 3}, "lag": {3, 4}, "prefill": {4, 5}, "decode": {5, 6}} {
+		m := regexp.MustCompile(`<rect x="([\d.]+)"[^>]* width="([\d.]+)"[^>]*fill="` + light[fallColors[kind]] + `"`).FindStringSubmatch(string(c.svg("", "", "#fff")))
+		if m == nil {
+			t.Errorf("no bar %s", kind)
+			continue
+		}
+		x, _ := strconv.ParseFloat(m[1], 64)
+		w, _ := strconv.ParseFloat(m[2], 64)
+		if math.Abs(x-at(span[0])) > 0.02 || math.Abs(x+w-at(span[1])) > 0.03 {
+			t.Errorf("%s is drawn from %v to %v, want %v", kind, x, x+w, span)
+		}
+	}
+}

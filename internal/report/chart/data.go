@@ -21,6 +21,7 @@ type data struct {
 		First, Last float64
 		grid
 		Rates  grid
+		Tokens grid
 		Series map[string][]float64
 	}
 	Latency []struct {

@@ -12,15 +12,15 @@ type stall struct{ t, long float64 }
 
 // fall is the waterfall: requests in order of release.
 type fall struct {
-	rel, wait, conn, ttft, e2e, end []float64 // seconds; NaN: absent
-	bad                             []int     // 0 ok, 1 abandoned or cancelled, 2 failed
-	before                          [2][]int  // abandoned, failed among the first i
-	levels                          [][]int   // which place stands for a block of 2, 4, 8 … of them
-	until                           []float64 // the latest end of this request and all before it
-	stalls                          map[int][]stall
+	rel, ready, begin, wait, conn, ttft, e2e, end []float64 // seconds; NaN: absent
+	bad                                           []int     // 0 ok, 1 abandoned or cancelled, 2 failed
+	before                                        [2][]int  // abandoned, failed among the first i
+	levels                                        [][]int   // which place stands for a block of 2, 4, 8 … of them
+	until                                         []float64 // the latest end of this request and all before it
+	stalls                                        map[int][]stall
 }
 
-var fallColors = map[string]string{"wait": "yellow", "connect": "purple", "prefill": "blue", "decode": "green", "whole": "sky", "tail": "grey", "stall": "black", "failed": "red", "abandoned": "orange"}
+var fallColors = map[string]string{"wait": "yellow", "lag": "brown", "connect": "purple", "prefill": "blue", "decode": "green", "whole": "sky", "tail": "grey", "stall": "black", "failed": "red", "abandoned": "orange"}
 
 // newFall is nil where no request says when it was released.
 func newFall(d *data) *fall {
@@ -45,9 +45,17 @@ func newFall(d *data) *fall {
 		}
 		return out
 	}
-	f := &fall{rel: get("released", 1), wait: get("slot_wait", 1e3), conn: get("connect", 1e3), ttft: get("ttft_ms", 1e3), e2e: get("e2e_ms", 1e3), end: get("stream_end_ms", 1e3), stalls: map[int][]stall{}}
+	f := &fall{rel: get("released", 1), ready: get("ready", 1), begin: get("released", 1), wait: get("slot_wait", 1e3), conn: get("connect", 1e3), ttft: get("ttft_ms", 1e3), e2e: get("e2e_ms", 1e3), end: get("stream_end_ms", 1e3), stalls: map[int][]stall{}}
 	m := len(order)
 	f.bad, f.until, f.before = make([]int, m), make([]float64, m), [2][]int{make([]int, m+1), make([]int, m+1)}
+	due := get("due", 1)
+	for k := range m {
+		for _, t := range []float64{due[k], f.ready[k]} {
+			if t < f.begin[k] {
+				f.begin[k] = t
+			}
+		}
+	}
 	latest := math.Inf(-1)
 	place := make([]int, d.Rows)
 	for i := range place {
@@ -131,11 +139,7 @@ func (f *fall) inTime(view [2]float64) (lo, hi int) {
 	hi = n
 	for a, b := lo, n; a < b; hi = b {
 		m := (a + b) / 2
-		wait := f.wait[m]
-		if math.IsNaN(wait) {
-			wait = 0
-		}
-		if f.rel[m]-wait > view[1] {
+		if f.begin[m] > view[1] {
 			b = m
 		} else {
 			a = m + 1
@@ -229,8 +233,15 @@ func (f *fall) request(c *pen, fr frame, p int, y, h, sx float64, ink palette) {
 	if !there(conn) {
 		conn = 0
 	}
+	ready := r
+	if f.ready[p] < r {
+		ready = f.ready[p]
+	}
 	if wait > 0 {
-		bar(r-wait, r, "wait", 0.5)
+		bar(ready-wait, ready, "wait", 0.5)
+	}
+	if r-ready > sx*0.75 {
+		bar(ready, r, "lag", 0.5)
 	}
 	if conn > 0 {
 		bar(r, r+conn, "connect", 1)
@@ -272,6 +283,13 @@ func (f *fall) has(kind string) bool {
 	switch kind {
 	case "wait":
 		return some(f.wait)
+	case "lag":
+		for i, t := range f.ready {
+			if t < f.rel[i] {
+				return true
+			}
+		}
+		return false
 	case "connect":
 		return some(f.conn)
 	case "prefill", "decode":

@@ -101,18 +101,20 @@ func (s *sheet) makeTime() {
 	if n := float64(s.results.Load.Concurrency); n != 0 {
 		levels = []level{{n, "C = " + num(n)}}
 	}
-	s.time(over{id: "in-flight", title: s.say("in_flight"), series: []series{of("in_flight", "in_flight", "blue", "area"), peak, of("waiting", "waiting", "orange", "step")}, levels: levels})
+	s.time(over{id: "in-flight", title: s.say("in_flight"), series: []series{of("in_flight", "in_flight", "blue", "area"), peak, of("waiting", "waiting", "orange", "step"), of("client_lag", "client_lag", "brown", "step")}, levels: levels})
 	offered := of("offered", "offered", "grey", "rate")
 	offered.dash = []float64{4, 3}
 	s.time(over{id: "rates", title: s.say("rates"), series: []series{offered, of("sent", "sent", "blue", "rate"), of("ended", "ended", "green", "rate"), of("failed", "failed", "red", "rate"), of("abandoned", "abandoned", "purple", "rate")}})
-	s.time(over{id: "output-tokens", title: s.say("output_rate"), series: []series{of("output_rate", "output_tokens", "green", "area")}})
+	output := of("output_rate", "output_tokens", "green", "area")
+	output.grid = &t.Tokens
+	s.time(over{id: "output-tokens", title: s.say("output_rate"), series: []series{output}})
 	input := of("input_rate", "input_tokens", "purple", "rate")
 	input.kind = "area"
 	s.time(over{id: "input-tokens", title: s.say("input_rate"), height: 110, series: []series{input}})
 	for i := range s.Latency {
 		l := &s.Latency[i]
 		line := func(name string, vs []*float64, color string) series {
-			return series{name: name, color: color, kind: "line", grid: &l.grid, values: values(vs)}
+			return series{name: name, color: color, kind: "step", grid: &l.grid, values: values(vs)}
 		}
 		p99, p90, p50 := line("p99", l.P99, "red"), line("p90", l.P90, "orange"), line("p50", l.P50, "blue")
 		p90.dash, p50.width = []float64{5, 3}, 2
@@ -332,7 +334,7 @@ func (s *sheet) makeFall() {
 		return
 	}
 	var legend []key
-	for _, kind := range []string{"wait", "connect", "prefill", "decode", "whole", "tail", "stall", "failed", "abandoned"} {
+	for _, kind := range []string{"wait", "lag", "connect", "prefill", "decode", "whole", "tail", "stall", "failed", "abandoned"} {
 		if f.has(kind) {
 			legend = append(legend, key{color: fallColors[kind], text: s.say("w." + kind)})
 		}

@@ -4,9 +4,11 @@ import "math"
 
 // grid cuts time into buckets.
 type grid struct {
-	From float64 `json:"from"`
-	Step float64 `json:"step"`
-	N    int     `json:"n"`
+	From  float64 `json:"from"`
+	Step  float64 `json:"step"`
+	N     int     `json:"n"`
+	Start float64 `json:"start"`
+	To    float64 `json:"to"`
 }
 
 // points are values at times.
@@ -16,7 +18,7 @@ type points struct{ t, v []float64 }
 type series struct {
 	name, plain string // a word, or a text; neither: not in the legend
 	color       string
-	kind        string // step, area, line, dots
+	kind        string // step, area; of points line, dots
 	width       float64
 	dash        []float64
 	alpha       float64
@@ -39,9 +41,20 @@ type level struct {
 	text string
 }
 
+// bucketEdge is where bucket i of a grid begins, and bucket i - 1 ends.
+func bucketEdge(g *grid, i int) float64 {
+	switch {
+	case i <= 0:
+		return g.Start
+	case i >= g.N:
+		return g.To
+	}
+	return g.From + float64(float64(i)*g.Step)
+}
+
 // visible are the buckets of a grid that a view shows.
 func visible(g *grid, view [2]float64) (a, b int) {
-	return max(0, int(math.Floor((view[0]-g.From)/g.Step))), min(g.N, int(math.Ceil((view[1]-g.From)/g.Step)))
+	return min(max(int(math.Floor((view[0]-g.From)/g.Step)), 0), g.N-1), min(max(int(math.Ceil((view[1]-g.From)/g.Step)), 1), g.N)
 }
 
 // extent is the least value of the series in view that is above 0, and the greatest.
@@ -142,59 +155,38 @@ func (p *path) to(x, y float64) {
 func drawBuckets(c *pen, f frame, s *series, view [2]float64) {
 	g := s.grid
 	a, b := visible(g, view)
+	edge := func(i int) float64 {
+		return f.x.at(math.Min(math.Max(bucketEdge(g, i), view[0]-g.Step), view[1]+g.Step))
+	}
 	c.begin()
-	if s.kind == "area" || s.kind == "step" {
-		edge := func(i int) float64 {
-			return f.x.at(math.Min(math.Max(g.From+float64(float64(i)*g.Step), view[0]-g.Step), view[1]+g.Step))
-		}
-		if s.kind == "area" {
-			c.alpha = 0.18
-			c.move(edge(a), f.y.at(0))
-			for i := a; i < b; i++ {
-				v := s.values[i]
-				if math.IsNaN(v) {
-					v = 0
-				}
-				c.line(edge(i), f.y.at(v))
-				c.line(edge(i+1), f.y.at(v))
-			}
-			c.line(edge(b), f.y.at(0))
-			c.close()
-			c.fillPath()
-			c.alpha = 1
-			c.begin()
-		}
-		line := path{c: c}
+	if s.kind == "area" {
+		c.alpha = 0.18
+		c.move(edge(a), f.y.at(0))
 		for i := a; i < b; i++ {
-			if math.IsNaN(s.values[i]) {
-				line.on = false
-				continue
+			v := s.values[i]
+			if math.IsNaN(v) {
+				v = 0
 			}
-			y := f.y.at(s.values[i])
-			line.to(edge(i), y)
-			c.line(edge(i+1), y)
+			c.line(edge(i), f.y.at(v))
+			c.line(edge(i+1), f.y.at(v))
 		}
-		c.strokePath()
-		return
+		c.line(edge(b), f.y.at(0))
+		c.close()
+		c.fillPath()
+		c.alpha = 1
+		c.begin()
 	}
 	line := path{c: c}
-	var lone [][2]float64
-	for i := max(0, a-1); i < min(g.N, b+1); i++ {
-		v := s.values[i]
-		if math.IsNaN(v) {
+	for i := a; i < b; i++ {
+		if math.IsNaN(s.values[i]) {
 			line.on = false
 			continue
 		}
-		x, y := f.x.at(g.From+float64((float64(i)+0.5)*g.Step)), f.y.at(v)
-		if !line.on && (i+1 >= len(s.values) || math.IsNaN(s.values[i+1])) {
-			lone = append(lone, [2]float64{x, y})
-		}
-		line.to(x, y)
+		y := f.y.at(s.values[i])
+		line.to(edge(i), y)
+		c.line(edge(i+1), y)
 	}
 	c.strokePath()
-	for _, p := range lone {
-		c.fillRect(p[0]-2, p[1]-2, 4, 4)
-	}
 }
 
 func drawPoints(c *pen, f frame, p *points, view [2]float64) {

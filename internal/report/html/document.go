@@ -48,9 +48,11 @@ type leftOut struct {
 
 // grid is an analysis.Grid.
 type grid struct {
-	From float64 `json:"from"`
-	Step float64 `json:"step"`
-	N    int     `json:"n"`
+	From  float64 `json:"from"`
+	Step  float64 `json:"step"`
+	N     int     `json:"n"`
+	Start float64 `json:"start"`
+	To    float64 `json:"to"`
 }
 
 type timeHead struct {
@@ -58,6 +60,8 @@ type timeHead struct {
 	Last  float64 `json:"last"`
 	grid
 	Rates  grid                `json:"rates"`
+	Tokens grid                `json:"tokens"`
+	Whole  int64               `json:"whole_answers"`
 	Series map[string][]number `json:"series"`
 }
 
@@ -173,9 +177,9 @@ func must(b []byte, err error) []byte {
 
 func (h *head) charts(c *analysis.Charts) {
 	if t := c.Time; t != nil {
-		h.Time = &timeHead{First: t.First, Last: t.Last, grid: grid(t.Grid), Rates: grid(t.Rates), Series: map[string][]number{}}
+		h.Time = &timeHead{First: t.First, Last: t.Last, grid: grid(t.Grid), Rates: grid(t.Rates), Tokens: grid(t.Tokens), Whole: t.WholeAnswers, Series: map[string][]number{}}
 		for name, s := range map[string][]float64{
-			"in_flight": t.InFlight, "in_flight_peak": t.InFlightPeak, "waiting": t.Waiting, "offered": t.Offered, "sent": t.Sent,
+			"in_flight": t.InFlight, "in_flight_peak": t.InFlightPeak, "waiting": t.Waiting, "client_lag": t.ClientLag, "offered": t.Offered, "sent": t.Sent,
 			"ended": t.Ended, "failed": t.Failed, "abandoned": t.Abandoned, "output_tokens": t.OutputTokens, "input_tokens": t.InputTokens,
 		} {
 			if s != nil {

@@ -422,7 +422,7 @@ func TestContrast(t *testing.T) {
 		for _, c := range regexp.MustCompile(`([a-z]+): "(#[0-9a-f]+)"`).FindAllStringSubmatch(string(js[1]), -1) {
 			inks[c[1]] = c[2]
 		}
-		for _, ink := range []string{"blue", "orange", "green", "purple", "sky", "yellow", "grey", "red", "black"} {
+		for _, ink := range []string{"blue", "orange", "green", "purple", "sky", "yellow", "grey", "red", "brown", "black"} {
 			if c := contrast(t, inks[ink], inks["paper"]); c < 3 {
 				t.Errorf("%s: %s of charts has a contrast of %.2f", name, ink, c)
 			}
@@ -478,5 +478,76 @@ func TestDataElement(t *testing.T) {
 	h, _ := unpack(t, doc)
 	if h.Schema != DocumentSchema || h.Lang != "zh" {
 		t.Errorf("%s %s", h.Schema, h.Lang)
+	}
+}
+
+// What a run does not have is said not to be observed, and why; no unit and no row of
+// dashes stands for it.
+func TestAbsentCards(t *testing.T) {
+	from, to, n := 0., 10., int64(5)
+	r := &analysis.Results{Windows: []analysis.Window{{Kind: "whole", From: &from, To: &to, Requests: &n, Metrics: map[string]*analysis.Summary{
+		"ttft_ms": {Unit: "ms", Warnings: []string{"no request of the window has one (aisbench did not record what an event carried)"}},
+	}}}}
+	r.Load.Loop = "open"
+	for lang, want := range map[string]string{"en": "not observed", "zh": "未观测到"} {
+		page := body(render(t, r, lang))
+		card := regexp.MustCompile(`(?s)<div class="card">\s*<h3><button[^>]*data-def="ttft_ms".*?</div>`).FindString(page)
+		if !strings.Contains(card, want) || !strings.Contains(card, "did not record") || strings.Contains(card, "<dl>") || strings.Contains(card, "–") {
+			t.Errorf("%s: the card is %s", lang, card)
+		}
+		if strings.Contains(page, "– + –") || !strings.Contains(page, `data-t="loop.open"`) {
+			t.Errorf("%s: connections or the loop have no word", lang)
+		}
+	}
+}
+
+// Advice is folded to a line each, and leads to the failures where it speaks of them;
+// statistics and titles of the Chinese page are Chinese.
+func TestFirstScreen(t *testing.T) {
+	from, to, n, p := 0., 10., int64(5), 3.
+	s := &analysis.Summary{N: 5, Unit: "ms", Mean: &p, P50: &p, P99: &p}
+	r := &analysis.Results{Windows: []analysis.Window{{Kind: "whole", From: &from, To: &to, Requests: &n, Metrics: map[string]*analysis.Summary{"ttft_ms": s, "ttft_from_due_ms": s}}}}
+	r.Verdict.Checks = []analysis.Check{
+		{Name: "failures", Severity: "fail", Result: "miss", Why: "3 failed", Do: "see the message of each class; limits.failed_share sets what is accepted"},
+		{Name: "other", Severity: "note", Result: "miss", Why: "why", Do: "do this"},
+	}
+	page := body(render(t, r, "zh"))
+	if got := regexp.MustCompile(`<details><summary><span class="tag">`).FindAllString(page, -1); len(got) != 2 {
+		t.Errorf("%d folded", len(got))
+	}
+	if got := regexp.MustCompile(`<p class="do">→ <a href="#failures">`).FindAllString(page, -1); len(got) != 1 {
+		t.Errorf("%d lead to the failures", len(got))
+	}
+	if !regexp.MustCompile(`(?s)<nav class="jump".*?href="#failures".*?</nav>`).MatchString(page) {
+		t.Error("no jump to the failures")
+	}
+	side := regexp.MustCompile(`(?s)<table class="side">.*?</table>`).FindString(page)
+	if !strings.Contains(side, `>均值<`) || !strings.Contains(side, `自计划时刻的 TTFT`) || strings.Contains(side, `>mean<`) {
+		t.Errorf("%s", side)
+	}
+}
+
+// The page can say where the time before a send went, request by request.
+func TestRowsFromDue(t *testing.T) {
+	at := func(v float64) *float64 { return &v }
+	var b bytes.Buffer
+	if err := Document(&b, &analysis.Results{Rows: analysis.RowsOf([]analysis.Row{{DueS: at(1), ReadyS: at(2.5), ReleasedS: at(2.501), SlotWaitMS: at(1500), PacerLagMS: at(1.2), TTFTDueMS: at(1700)}})}, "en"); err != nil {
+		t.Fatal(err)
+	}
+	_, cols := unpack(t, b.Bytes())
+	for name, want := range map[string]float64{"due": 1, "ready": 2.5, "released": 2.501, "slot_wait": 1500, "pacer_lag": 1.2, "ttft_from_due_ms": 1700} {
+		if c := cols[name]; c == nil || c[0] == nil || math.Abs(*c[0]-want) > 1e-6 {
+			t.Errorf("%s: %v", name, c)
+		}
+	}
+	text, err := files.ReadFile("js/rows.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile(`const rowFields = \[(.*?)\]`).FindSubmatch(text)
+	for _, f := range []string{"due", "slot_wait", "pacer_lag", "ttft_from_due_ms"} {
+		if !bytes.Contains(shown[1], []byte(`"`+f+`"`)) {
+			t.Errorf("the table of rows lacks %s", f)
+		}
 	}
 }

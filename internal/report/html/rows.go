@@ -49,12 +49,16 @@ type word struct {
 // packRows packs the rows, in plan order. missing is how many distinct messages there
 // was no room for.
 func packRows(p *packer, r *analysis.Results) (missing int64) {
-	seconds := func(name string, of func(r *analysis.Row) *float64) *field {
-		return &field{name: name, per: 100_000, fine: 1e6, delta: true, of: func(r *analysis.Row, per int64) int64 { return scaled(of(r), per) }}
+	second := func(name string, of func(r *analysis.Row) *float64) *field {
+		return &field{name: name, per: 100_000, fine: 1e6, of: func(r *analysis.Row, per int64) int64 { return scaled(of(r), per) }}
 	}
+	released := second("released", func(r *analysis.Row) *float64 { return r.ReleasedS })
+	released.delta = true
 	fields := []*field{
 		{name: "seq", per: 1, fine: 1, delta: true, of: func(r *analysis.Row, _ int64) int64 { return r.Seq }},
-		seconds("released", func(r *analysis.Row) *float64 { return r.ReleasedS }),
+		released,
+		second("due", func(r *analysis.Row) *float64 { return r.DueS }).on("released"),
+		second("ready", func(r *analysis.Row) *float64 { return r.ReadyS }).on("released"),
 		ms("slot_wait", func(r *analysis.Row) *float64 { return r.SlotWaitMS }),
 		ms("pacer_lag", func(r *analysis.Row) *float64 { return r.PacerLagMS }),
 		ms("connect", func(r *analysis.Row) *float64 { return r.ConnectMS }),

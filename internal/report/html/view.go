@@ -39,7 +39,8 @@ type view struct {
 	Spec       string
 }
 
-type fact struct{ Key, Text string }
+// fact is a key with its text, or with a Word of the dictionary.
+type fact struct{ Key, Text, Word string }
 
 type countView struct {
 	Key   string
@@ -66,6 +67,8 @@ type card struct {
 	Stat              string // of Value: p50
 	More              []pair
 	Goto              string
+	Absent            bool
+	Why               string // it is
 }
 
 type pair struct{ Stat, Text, Goto string }
@@ -189,7 +192,13 @@ func newWindow(r *analysis.Results, w *analysis.Window) windowView {
 			continue
 		}
 		c := card{Name: name, Title: report.Label(name, ""), Unit: s.Unit, Stat: "p50", Value: report.Cell(s.P50), Interval: report.Interval(s.CI["p50"]), Goto: link(w.Kind, name, "p50", s.P50)}
+		if s.N == 0 {
+			c.Absent, c.Why = true, strings.Join(s.Warnings, "; ")
+		}
 		for _, st := range statistics {
+			if c.Absent {
+				break
+			}
 			if st.Name != "p50" && st.Name != "p95" && st.Name != "max" {
 				p := st.of(s)
 				c.More = append(c.More, pair{st.Name, report.Cell(p), link(w.Kind, name, st.Name, p)})
@@ -199,7 +208,7 @@ func newWindow(r *analysis.Results, w *analysis.Window) windowView {
 	}
 	sys := w.System
 	rate := func(name, unit string, value *float64, more ...pair) {
-		v.Cards = append(v.Cards, card{Name: name, Title: report.Label(name, ""), Unit: unit, Value: report.Cell(value), Interval: report.Interval(sys.CI[name]), More: more})
+		v.Cards = append(v.Cards, card{Name: name, Title: report.Label(name, ""), Unit: unit, Value: report.Cell(value), Interval: report.Interval(sys.CI[name]), More: more, Absent: value == nil})
 	}
 	rate("system.output_tokens_per_s", "tok/s", sys.OutputTokensPerS, pair{"input", report.Cell(sys.InputTokensPerS), ""}, pair{"total", report.Cell(sys.TotalTokensPerS), ""})
 	rate("requests_per_s", "/s", sys.RequestsPerS, pair{"n", v.Held, ""}, pair{"duration", report.Cell(sys.DurationS) + " s", ""})
@@ -338,13 +347,16 @@ func (v *view) counts(n analysis.Counts) {
 	add("unrecorded", n.Unrecorded, "mute")
 }
 
+// loopWords are the keys of the words for a loop.
+var loopWords = map[string]string{"open": "loop.open", "closed": "loop.closed", "partly open": "loop.partly"}
+
 func (v *view) load(l analysis.Load) {
 	put := func(key, text string) {
 		if text != "" {
-			v.Load = append(v.Load, fact{key, text})
+			v.Load = append(v.Load, fact{Key: key, Text: text})
 		}
 	}
-	put("loop", l.Loop)
+	v.Load = append(v.Load, fact{Key: "loop", Text: l.Loop, Word: loopWords[l.Loop]})
 	put("N", report.Number(float64(l.Requests)))
 	put("C", limit(l.Concurrency))
 	if l.RateAsked != nil {
@@ -353,7 +365,12 @@ func (v *view) load(l analysis.Load) {
 	if l.RatePlanned != nil {
 		put("rate_planned", report.Measure(l.RatePlanned, "/s"))
 	}
-	put("rate_achieved", report.Measure(l.RateAchieved, "/s"))
+	unseen := func(key string) { v.Load = append(v.Load, fact{Key: key, Word: "not_observed"}) }
+	if l.RateAchieved != nil {
+		put("rate_achieved", report.Measure(l.RateAchieved, "/s"))
+	} else {
+		unseen("rate_achieved")
+	}
 	if l.SlotWaitShare != nil {
 		text := report.Measure(l.SlotWaitShare, "share")
 		if l.SlotWaitMeanMS != nil {
@@ -362,10 +379,18 @@ func (v *view) load(l analysis.Load) {
 		put("slot_wait", text)
 	}
 	if l.PacerLagP99MS != nil {
-		put("pacer_lag", "p50 "+report.Measure(l.PacerLagP50MS, "ms")+" · p99 "+report.Measure(l.PacerLagP99MS, "ms")+" · max "+report.Measure(l.PacerLagMaxMS, "ms"))
+		put("pacer_lag.measured", "p50 "+report.Measure(l.PacerLagP50MS, "ms")+" · p99 "+report.Measure(l.PacerLagP99MS, "ms")+" · max "+report.Measure(l.PacerLagMaxMS, "ms"))
 	}
-	put("in_flight", "∅ "+report.Measure(l.ConcurrencyMean, "")+" · max "+report.Whole(l.ConcurrencyPeak))
-	put("connections", report.Whole(l.NewConnections)+" + "+report.Whole(l.ReusedConnections))
+	if l.ConcurrencyPeak != nil {
+		put("in_flight", "∅ "+report.Cell(l.ConcurrencyMean)+" · max "+report.Whole(l.ConcurrencyPeak))
+	} else {
+		unseen("in_flight")
+	}
+	if l.NewConnections != nil {
+		put("connections", report.Whole(l.NewConnections)+" + "+report.Whole(l.ReusedConnections))
+	} else {
+		unseen("connections")
+	}
 	if l.CPUMean != nil {
 		put("client_cpu", "∅ "+report.Number(*l.CPUMean)+" · max "+report.Cell(l.CPUPeak))
 	}
@@ -376,7 +401,7 @@ func (v *view) about(r *analysis.Results) {
 	put := func(key string, parts ...string) {
 		parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 		if len(parts) > 0 {
-			v.About = append(v.About, fact{key, strings.Join(parts, " · ")})
+			v.About = append(v.About, fact{Key: key, Text: strings.Join(parts, " · ")})
 		}
 	}
 	put("run", r.Run)

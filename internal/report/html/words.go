@@ -3,6 +3,7 @@ package html
 import (
 	"html/template"
 	"slices"
+	"strings"
 
 	"tokentape/internal/analysis"
 	"tokentape/internal/report"
@@ -44,6 +45,8 @@ func functions(lang string) template.FuncMap {
 			return names
 		},
 		"signed": signed,
+		// toFailures is whether advice is found in the section of failures.
+		"toFailures": func(do string) bool { return strings.Contains(do, "the message of each class") },
 		"step": func(d analysis.DifferenceRow) string {
 			text := report.Cell(d.A) + " → " + report.Cell(d.B) + " " + d.Unit
 			if d.Change != nil {

@@ -1,6 +1,6 @@
 // Two or more runs: what the comparison decides, and their charts overlaid.
 
-const comparing = { ids: [], result: null, error: null, listed: new Map() };
+const comparing = { ids: [], result: null, picked: false, error: null, listed: new Map() };
 
 // mark is a piece of a run's line.
 function mark(i) {
@@ -47,19 +47,31 @@ function metricTable(p, list) {
     el("tbody", {}, list.map((m) => el("tr", {}, el("th", { scope: "row" }, el("code", {}, m.name), m.decides ? " *" : "", el("small", {}, " " + (m.unit === "share" ? "" : m.unit))),
       el("td", { className: "r" }, sideOf(m, m.a)), el("td", { className: "r" }, sideOf(m, m.b)), el("td", { className: "r" }, changeOf(m)),
       el("td", { className: "r" }, m.change_ci[0] === null || m.change_ci[1] === null ? "–" : `${percent(m.change_ci[0])} … ${percent(m.change_ci[1])}`),
-      el("td", { className: "r" }, el("span", { className: "said " + m.verdict, title: m.why || "" }, verdictWord(m.verdict))))))));
+      el("td", { className: "r" }, el("span", { className: "said " + m.verdict, title: unflagged(m.why || "") }, verdictWord(m.verdict))))))));
 }
 
-const bullets = (title, list) => (list?.length ? [el("h3", {}, title), el("ul", { className: "notes", lang: "en" }, list.map((t) => el("li", {}, el("bdi", {}, t))))] : []);
+const bullets = (title, list) => (list?.length ? [el("h3", {}, title), el("ul", { className: "notes", lang: "en" }, list.map((t) => el("li", {}, el("bdi", {}, unflagged(t)))))] : []);
+
+// unflagged is a text without the clauses that name a flag of the command line, which
+// this page does not have.
+const unflagged = (t) => t.replace(/ \([^()]*--[a-z][^()]*\)/g, "").replace(/; [^;]*--[a-z][^;]*/g, "");
+
+// unlikeLoads are what the sides were asked differently: whatever is worse then may be
+// so for that alone.
+const asked = /^(number of requests|cap on requests in flight|offered rate|loop|dataset)\b/;
+const unlikeLoads = (c) => c.pairs.flatMap((p) => p.unlike.filter((t) => asked.test(t)).map((t) => (c.pairs.length > 1 ? `${p.b}: ${t}` : t)));
 
 // firstWord shows what was decided, before anything is drawn.
 function firstWord() {
   const host = find("#verdict"), c = comparing.result;
   if (comparing.error) host.replaceChildren(el("p", { className: "absent", role: "status" }, say("view.undecided", comparing.error)));
   if (!c) return;
-  host.replaceChildren(el("div", { className: "verdict " + (c.verdict === "worse" || !c.fit ? "unfit" : c.verdict === "undecided" ? "maybe" : "fit") },
-    el("h1", { className: "word" }, verdictWord(c.verdict)), el("p", { className: "line", lang: "en" }, el("bdi", {}, c.line)),
-    el("p", { className: "why" }, say("window"), " ", el("bdi", {}, c.window), el("span", { lang: "en" }, ": " + c.window_why), " · ", el("a", { href: "#decided" }, say("view.how")))));
+  const unlike = unlikeLoads(c);
+  host.replaceChildren(el("div", { className: "verdict " + (!c.fit ? "unfit" : unlike.length || c.verdict === "undecided" ? "maybe" : c.verdict === "worse" ? "unfit" : "fit") },
+    el("h1", { className: "word" }, unlike.length ? say("view.unlike.head") : verdictWord(c.verdict)),
+    unlike.length ? el("ul", { className: "notes", lang: "en" }, unlike.map((t) => el("li", {}, el("bdi", {}, t)))) : null,
+    el("p", { className: "line", lang: "en" }, el("bdi", {}, unflagged(c.line))),
+    el("p", { className: "why" }, say("window"), " ", el("bdi", {}, c.window), el("span", { lang: "en" }, ": " + unflagged(c.window_why)), " · ", el("a", { href: "#decided" }, say("view.how")))));
 }
 
 function showComparison() {
@@ -75,10 +87,11 @@ function showComparison() {
       const first = all.filter((m) => m.decides || glance.has(m.name)), rest = all.filter((m) => !first.includes(m));
       return [
         el("h3", {}, say("view.against", p.b, p.a), " ", el("span", { className: "said " + p.verdict }, verdictWord(p.verdict))),
-        el("p", { className: "why", lang: "en" }, p.line), el("p", { className: "why" }, say("view.method"), ": ", el("span", { lang: "en" }, p.method)),
+        ...bullets(say("view.unlike"), p.unlike),
+        el("p", { className: "why", lang: "en" }, unflagged(p.line)), el("p", { className: "why" }, say("view.method"), ": ", el("span", { lang: "en" }, unflagged(p.method))),
         metricTable(p, first),
         rest.length ? el("details", {}, el("summary", {}, `+ ${rest.length}`), metricTable(p, rest)) : null,
-        ...bullets(say("view.unlike"), p.unlike), ...bullets(say("view.warnings"), p.warnings),
+        ...bullets(say("view.warnings"), p.warnings),
         p.differences.length ? el("details", {}, el("summary", {}, say("view.facts", p.differences.length)), el("div", { className: "scroll" }, el("table", { className: "plain facts-differ" },
           el("thead", {}, el("tr", {}, [say("view.path"), p.a, p.b].map((h) => el("th", { scope: "col" }, h)))),
           el("tbody", {}, p.differences.map((d) => el("tr", {}, el("th", { scope: "row" }, el("code", {}, d.path)), el("td", {}, el("bdi", {}, d.a || "–")), el("td", {}, el("bdi", {}, d.b || "–")))))))) : null,
@@ -90,8 +103,10 @@ function showComparison() {
 
 function showKind() {
   const kinds = kindsOfAll();
+  // Until another is asked for, numbers stand of the window that is decided by.
+  if (!comparing.picked && kinds.includes(comparing.result?.window)) overlay.kind = comparing.result.window;
   if (!kinds.includes(overlay.kind)) overlay.kind = kinds.includes("steady") ? "steady" : kinds[0] || null;
-  choices(find("#pick"), kinds.map((k) => [k, k]), overlay.kind, (k) => { overlay.kind = k; showKind(); charts.forEach((c) => c.relabel()); });
+  choices(find("#pick"), kinds.map((k) => [k, k]), overlay.kind, (k) => { overlay.kind = k; comparing.picked = true; showKind(); charts.forEach((c) => c.relabel()); });
   for (const c of findAll(".chosen")) c.textContent = overlay.kind || "";
   keyTable();
 }
@@ -110,6 +125,7 @@ async function decide() {
     comparing.error = e.message;
   }
   showComparison();
+  if (overlay.kind) { showKind(); charts.forEach((c) => c.relabel()); }
 }
 
 async function comparePage() {

@@ -23,7 +23,7 @@ function overlaid(host, o, of) {
   return timeChart(host, {
     height: 150, ...o, series,
     columns: () => {
-      const times = (s) => (s.points ? Array.from(s.points.t) : s.values.map((_, i) => +(s.grid.from + i * s.grid.step).toPrecision(12)));
+      const times = (s) => (s.points ? Array.from(s.points.t) : s.values.map((_, i) => +bucketEdge(s.grid, i).toPrecision(12)));
       const values = (s) => Array.from(s.points ? s.points.v : s.values);
       return [{ name: "run", values: series.flatMap((s) => times(s).map(() => s.column)) }, { name: "t_s", values: series.flatMap(times) }, { name: "value", values: series.flatMap(values) }];
     },
@@ -36,20 +36,21 @@ function overlayTime() {
   find("#time").hidden = false;
   time.all = [Math.min(...timed.map((r) => r.doc.time.first)), Math.max(...timed.map((r) => r.doc.time.last), 1e-3)];
   time.view = [...time.all];
-  const of = (name, rates) => (d) => d.time && d.time.series[name] && { grid: rates ? d.time.rates : d.time, values: d.time.series[name], kind: "step" };
+  const of = (name, grid) => (d) => d.time && d.time.series[name] && { grid: grid ? d.time[grid] : d.time, values: d.time.series[name], kind: "step" };
   overlaid(host, { id: "in-flight", title: "view.in_flight" }, of("in_flight"));
   overlaid(host, { id: "waiting", title: "view.waiting_slot", height: 110 }, of("waiting"));
-  overlaid(host, { id: "offered", title: "view.offered", height: 110 }, of("offered", true));
-  overlaid(host, { id: "sent", title: "view.sent" }, of("sent", true));
-  overlaid(host, { id: "ended", title: "view.ended" }, of("ended", true));
-  const fails = of("failed", true);
+  overlaid(host, { id: "client-lag", title: "client_lag", height: 110 }, of("client_lag"));
+  overlaid(host, { id: "offered", title: "view.offered", height: 110 }, of("offered", "rates"));
+  overlaid(host, { id: "sent", title: "view.sent" }, of("sent", "rates"));
+  overlaid(host, { id: "ended", title: "view.ended" }, of("ended", "rates"));
+  const fails = of("failed", "rates");
   overlaid(host, { id: "failed", title: "view.failing", height: 110 }, (d) => { const s = fails(d); return s && s.values.some((v) => v > 0) ? s : null; });
-  overlaid(host, { id: "output-tokens", title: "output_rate" }, of("output_tokens"));
-  overlaid(host, { id: "input-tokens", title: "input_rate", height: 110 }, of("input_tokens", true));
+  overlaid(host, { id: "output-tokens", title: "output_rate" }, of("output_tokens", "tokens"));
+  overlaid(host, { id: "input-tokens", title: "input_rate", height: 110 }, of("input_tokens", "rates"));
   for (const m of [...new Set(overlay.runs.flatMap((r) => r.doc.latency.map((l) => l.metric)))]) for (const q of ["p50", "p99"]) {
     overlaid(host, { id: `${m.replace("_ms", "")}-${q}`, title: m + "." + q, canLog: true }, (d) => {
       const l = d.latency.find((x) => x.metric === m);
-      return l && { grid: l, values: l[q] };
+      return l && { grid: l, values: l[q], kind: "step" };
     });
   }
   // The servers' own gauges, one chart for each name; of several pages of one run the first.
@@ -107,13 +108,14 @@ function keyTable() {
   find("#keys").hidden = !overlay.kind;
   if (!overlay.kind) return;
   const rows = [];
-  const put = (name, of) => { const vs = overlay.runs.map(of); if (vs.some((v) => v !== null && v !== undefined)) rows.push([name, vs.map((v) => (v === null || v === undefined ? "–" : num(v)))]); };
+  const put = (name, of) => { const vs = overlay.runs.map(of); if (vs.some((v) => v !== null && v !== undefined)) rows.push([name, vs]); };
   for (const [m, text] of [["ttft_ms", "TTFT"], ["tpot_ms", "TPOT"], ["itl_ms", "ITL"], ["e2e_ms", "E2E"]]) for (const q of ["mean", "p50", "p90", "p99"]) put(`${text} ${q}, ms`, (r) => metricOf(r, m)?.[q]);
   for (const [k, text] of [["output_tokens_per_s", "output_rate"], ["input_tokens_per_s", "input_rate"], ["requests_per_s", "requests_per_s"], ["concurrency_mean", "in_flight"]]) put(say(text), (r) => windowOf(r)?.system?.[k]);
   put(say("duration") + ", s", (r) => windowOf(r)?.system?.duration_s);
-  put(say("ok"), (r) => r.doc.results.counts.ok);
-  put(say("failed"), (r) => r.doc.results.counts.failed);
+  put(say("requests"), (r) => windowOf(r)?.requests);
+  const others = overlay.runs.slice(1), none = (v) => v === null || v === undefined;
+  const change = (a, b) => (none(a) || none(b) || !a ? "–" : percent((b - a) / Math.abs(a)));
   host.replaceChildren(el("table", { className: "plain keys" },
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, say("view.metric")), overlay.runs.map((r) => el("th", { scope: "col", className: "r" }, el("bdi", {}, labelOf(r)))))),
-    el("tbody", {}, rows.map(([name, vs]) => el("tr", {}, el("th", { scope: "row" }, name), vs.map((v) => el("td", { className: "r" }, v)))))));
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, say("view.metric")), overlay.runs.map((r) => el("th", { scope: "col", className: "r" }, el("bdi", {}, labelOf(r)))), others.map((r) => el("th", { scope: "col", className: "r" }, `${say("view.change")} ${letter(overlay.runs[0].i)} → ${letter(r.i)}, %`)))),
+    el("tbody", {}, rows.map(([name, vs]) => el("tr", {}, el("th", { scope: "row" }, name), vs.map((v) => el("td", { className: "r" }, none(v) ? "–" : num(v))), others.map((_, k) => el("td", { className: "r" }, change(vs[0], vs[k + 1]))))))));
 }

@@ -62,7 +62,7 @@ function addChart(host, o) {
       }
       list.forEach((l, i) => {
         const [mark, text, val] = legend.children[i].children;
-        mark.style.background = l.dash ? dashed(l.dash === true ? [4, 3] : l.dash, inks()[l.color]) : inks()[l.color];
+        drawKey(mark, l.dash === true ? [4, 3] : l.dash, inks()[l.color]);
         if (text.textContent !== l.text) text.textContent = l.text;
         const v = l.value ? l.value() : "";
         if (val.textContent !== v) val.textContent = v;
@@ -78,10 +78,19 @@ function addChart(host, o) {
   return chart;
 }
 
-// dashed is the pattern of a line for its legend.
-function dashed(pattern, ink) {
-  let at = 0;
-  return `repeating-linear-gradient(90deg, ${pattern.map((w, i) => `${i % 2 ? "transparent" : ink} ${at}px ${(at += w)}px`).join(", ")})`;
+// drawKey makes a piece of a line for its legend, of boxes: gradients are not printed
+// everywhere.
+function drawKey(mark, pattern, ink) {
+  const boxes = [], all = mark.clientWidth || 12;
+  pattern ||= [all];
+  for (let at = 0, k = 0; at < all; k++) {
+    const width = Math.min(pattern[k % pattern.length], all - at), box = el("s");
+    box.style.width = width + "px";
+    if (k % 2 === 0) box.style.background = ink;
+    boxes.push(box);
+    at += width;
+  }
+  mark.replaceChildren(...boxes);
 }
 
 const redrawAll = () => charts.forEach((c) => c.later());

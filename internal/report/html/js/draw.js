@@ -5,11 +5,11 @@
 const palettes = {
   light: {
     text: "#24292f", faint: "#5b6470", grid: "#e3e6ea", axis: "#9aa3ad", paper: "#ffffff", band: "rgba(0,114,178,.08)", edge: "rgba(0,114,178,.45)",
-    blue: "#0072b2", orange: "#c2570c", green: "#00795a", purple: "#a4508b", sky: "#3a97d4", yellow: "#a87f00", grey: "#6b7480", red: "#c1272d", black: "#24292f",
+    blue: "#0072b2", orange: "#c2570c", green: "#00795a", purple: "#a4508b", sky: "#3a97d4", yellow: "#a87f00", grey: "#6b7480", red: "#c1272d", brown: "#8a5a2b", black: "#24292f",
   },
   dark: {
     text: "#e6e9ec", faint: "#a3abb5", grid: "#2a3038", axis: "#66707c", paper: "#14181d", band: "rgba(86,180,233,.12)", edge: "rgba(86,180,233,.55)",
-    blue: "#56b4e9", orange: "#f0883e", green: "#2fbf97", purple: "#d98cc0", sky: "#8ecbf0", yellow: "#e3b93c", grey: "#98a1ac", red: "#ff6b6b", black: "#e6e9ec",
+    blue: "#56b4e9", orange: "#f0883e", green: "#2fbf97", purple: "#d98cc0", sky: "#8ecbf0", yellow: "#e3b93c", grey: "#98a1ac", red: "#ff6b6b", brown: "#c9a27a", black: "#e6e9ec",
   },
 };
 const chartFont = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif";
@@ -39,6 +39,9 @@ function num(f) {
   if (a >= 1e-4) return String(+f.toPrecision(2));
   return f.toExponential(1).replace(".0e", "e").replace(/e-(\d)$/, "e-0$1");
 }
+
+// moment is a time in seconds, to the microsecond near 0, and never with an exponent.
+const moment = (t) => (t !== null && Math.abs(t) < 0.1 ? String(+t.toFixed(6)) : num(t));
 
 // tick writes a number of an axis, all of a kind: 1.2k, 35M.
 function tick(v) {
@@ -239,9 +242,15 @@ function bands(c, f, spans, ink) {
   }
 }
 
+// bucketEdge is where bucket i of a grid begins, and bucket i - 1 ends.
+const bucketEdge = (g, i) => (i <= 0 ? g.start : i >= g.n ? g.to : g.from + i * g.step);
+
+// bucketAt is the bucket that holds a time of the grid.
+const bucketAt = (g, t) => Math.min(Math.max(Math.floor((t - g.from) / g.step), 0), g.n - 1);
+
 // visible are the buckets of a grid that a view shows.
 function visible(g, view) {
-  return [Math.max(0, Math.floor((view[0] - g.from) / g.step)), Math.min(g.n, Math.ceil((view[1] - g.from) / g.step))];
+  return [bucketAt(g, view[0]), Math.min(Math.max(Math.ceil((view[1] - g.from) / g.step), 1), g.n)];
 }
 
 // extent is the greatest value of the series in view, and the least above 0.
@@ -256,8 +265,8 @@ function extent(series, view) {
   return [lo === Infinity ? 1 : lo, hi];
 }
 
-// drawTime draws series over time. o: series {grid {from, step, n}, values, color,
-// kind step|line|area, dash} or {points {t, v}, color, kind dots|line}, view, spans,
+// drawTime draws series over time. o: series {grid {from, step, n, start, to}, values, color,
+// kind step|area, dash} or {points {t, v}, color, kind dots|line}, view, spans,
 // log, axis, cursor, dots.
 function drawTime(c, w, h, o, ink) {
   const [lo, hi] = extent(o.series.concat((o.lines || []).map((l) => ({ points: { t: [o.view[0]], v: [l.v] } }))), o.view);
@@ -296,44 +305,27 @@ function drawTime(c, w, h, o, ink) {
 
 function drawBuckets(c, f, s, view) {
   const g = s.grid, [a, b] = visible(g, view);
-  const edge = (i) => f.x(Math.min(Math.max(g.from + i * g.step, view[0] - g.step), view[1] + g.step));
-  if (s.kind === "area" || s.kind === "step") {
-    if (s.kind === "area") {
-      c.globalAlpha = 0.18;
-      c.beginPath();
-      c.moveTo(edge(a), f.y(0));
-      for (let i = a; i < b; i++) { const y = f.y(s.values[i] ?? 0); c.lineTo(edge(i), y); c.lineTo(edge(i + 1), y); }
-      c.lineTo(edge(b), f.y(0));
-      c.closePath();
-      c.fill();
-      c.globalAlpha = 1;
-    }
+  const edge = (i) => f.x(Math.min(Math.max(bucketEdge(g, i), view[0] - g.step), view[1] + g.step));
+  if (s.kind === "area") {
+    c.globalAlpha = 0.18;
     c.beginPath();
-    let on = false;
-    for (let i = a; i < b; i++) {
-      if (s.values[i] === null || s.values[i] === undefined) { on = false; continue; }
-      const y = f.y(s.values[i]);
-      if (on) c.lineTo(edge(i), y); else c.moveTo(edge(i), y);
-      c.lineTo(edge(i + 1), y);
-      on = true;
-    }
-    c.stroke();
-    return;
+    c.moveTo(edge(a), f.y(0));
+    for (let i = a; i < b; i++) { const y = f.y(s.values[i] ?? 0); c.lineTo(edge(i), y); c.lineTo(edge(i + 1), y); }
+    c.lineTo(edge(b), f.y(0));
+    c.closePath();
+    c.fill();
+    c.globalAlpha = 1;
   }
   c.beginPath();
   let on = false;
-  const lone = [];
-  for (let i = Math.max(0, a - 1); i < Math.min(g.n, b + 1); i++) {
-    const v = s.values[i];
-    if (v === null || v === undefined) { on = false; continue; }
-    const x = f.x(g.from + (i + 0.5) * g.step), y = f.y(v);
-    if (on) c.lineTo(x, y); else c.moveTo(x, y);
-    const next = s.values[i + 1];
-    if (!on && (next === null || next === undefined)) lone.push([x, y]);
+  for (let i = a; i < b; i++) {
+    if (s.values[i] === null || s.values[i] === undefined) { on = false; continue; }
+    const y = f.y(s.values[i]);
+    if (on) c.lineTo(edge(i), y); else c.moveTo(edge(i), y);
+    c.lineTo(edge(i + 1), y);
     on = true;
   }
   c.stroke();
-  for (const [x, y] of lone) c.fillRect(x - 2, y - 2, 4, 4);
 }
 
 function drawPoints(c, f, p, view) {

@@ -15,7 +15,7 @@ function choose(kind) {
 }
 
 function showWindow() {
-  for (const w of findAll("[data-win]")) w.hidden = w.dataset.win !== state.kind && !state.printing;
+  for (const w of findAll("[data-win]")) w.hidden = w.dataset.win !== state.kind;
   for (const c of findAll(".chosen")) c.textContent = state.kind;
   for (const th of findAll("[data-col]")) th.classList.toggle("on", th.dataset.col === state.kind);
 }
@@ -44,8 +44,9 @@ function switches() {
     if (state.doc.rows && find("#row-table")) showRows();
   });
   find("#print").addEventListener("click", () => print());
-  addEventListener("beforeprint", () => { state.printing = true; showWindow(); charts.forEach((c) => c.draw()); });
-  addEventListener("afterprint", () => { state.printing = false; showWindow(); charts.forEach((c) => c.draw()); });
+  const advice = () => findAll(".missed details"), folded = new Set();
+  addEventListener("beforeprint", () => { state.printing = true; for (const d of advice()) if (!d.open) { folded.add(d); d.open = true; } charts.forEach((c) => c.draw()); });
+  addEventListener("afterprint", () => { state.printing = false; for (const d of folded) d.open = false; folded.clear(); charts.forEach((c) => c.draw()); });
 }
 
 function links() {

@@ -3,11 +3,11 @@
 const rowList = { sort: "seq", down: false, window: "", outcome: "", order: null, page: 0, size: 25, marked: -1 };
 
 // rowFields are the columns of the table. metric names of windows map to them.
-const rowFields = ["seq", "phase", "outcome", "released", "slot_wait", "ttft_ms", "tpot_ms", "itl_ms", "e2e_ms", "input", "cached", "output", "finish", "message"];
+const rowFields = ["seq", "phase", "outcome", "due", "slot_wait", "pacer_lag", "released", "ttft_ms", "ttft_from_due_ms", "tpot_ms", "itl_ms", "e2e_ms", "input", "cached", "output", "finish", "message"];
 const metricField = { input_tokens: "input", output_tokens: "output", cached_tokens: "cached", slot_wait_ms: "slot_wait", pacer_lag_ms: "pacer_lag" };
 const fieldTitle = { seq: "#", itl_ms: "itl_max", ttft_ms: "TTFT ms", tpot_ms: "TPOT ms", e2e_ms: "E2E ms" };
-const csvFields = ["seq", "phase", "outcome", "status", "cause", "released", "slot_wait", "pacer_lag", "connect", "ttft_ms", "ttft_from_due_ms", "tpot_ms", "itl_ms", "e2e_ms", "e2e_from_due_ms", "stream_end_ms", "input", "cached", "cached_source", "output", "asked", "finish", "attempts", "session", "turn", "data_row", "flags", "message"];
-const csvNames = { released: "released_s", slot_wait: "slot_wait_ms", pacer_lag: "pacer_lag_ms", connect: "connect_ms", itl_ms: "itl_max_ms", input: "input_tokens", cached: "cached_tokens", output: "output_tokens", asked: "asked_tokens", data_row: "dataset_row" };
+const csvFields = ["seq", "phase", "outcome", "status", "cause", "due", "released", "slot_wait", "pacer_lag", "connect", "ttft_ms", "ttft_from_due_ms", "tpot_ms", "itl_ms", "e2e_ms", "e2e_from_due_ms", "stream_end_ms", "input", "cached", "cached_source", "output", "asked", "finish", "attempts", "session", "turn", "data_row", "flags", "message"];
+const csvNames = { due: "due_s", released: "released_s", slot_wait: "slot_wait_ms", pacer_lag: "pacer_lag_ms", connect: "connect_ms", itl_ms: "itl_max_ms", input: "input_tokens", cached: "cached_tokens", output: "output_tokens", asked: "asked_tokens", data_row: "dataset_row" };
 
 const rowColumns = (order) => csvFields.filter((f) => state.doc.col[f]).map((f) => ({ name: csvNames[f] || f, values: order.map((i) => value(f, i)) }));
 
@@ -52,14 +52,14 @@ function turn(d) {
 }
 
 function showRows() {
-  const order = ordered(), from = rowList.page * rowList.size, fields = rowFields.filter((f) => state.doc.col[f]);
+  const order = ordered(), from = rowList.page * rowList.size, fields = rowFields.concat(rowFields.includes(rowList.sort) ? [] : rowList.sort).filter((f) => state.doc.col[f]);
   const head = el("tr", {}, fields.map((f) => el("th", { scope: "col", className: numeric(f) ? "r" : "", "aria-sort": rowList.sort === f ? (rowList.down ? "descending" : "ascending") : "none" },
     el("button", { type: "button", className: "sort", on: { click: () => { rowList.down = rowList.sort === f ? !rowList.down : false; rowList.sort = f; rowList.order = null; rowList.page = 0; showRows(); } } }, titleOf(f), rowList.sort === f ? (rowList.down ? " ↓" : " ↑") : ""))));
   const body = el("tbody", {}, Array.from(order.subarray(from, from + rowList.size), (i) => {
     const tr = el("tr", { className: [i === rowList.marked ? "marked" : "", value("outcome", i) === "ok" ? "" : "bad"].join(" "), data: { row: i } }, fields.map((f) => {
       const v = value(f, i);
       if (f === "seq") return el("td", { className: "r" }, el("button", { type: "button", className: "go", on: { click: () => { rowList.marked = i; showRow(i); } } }, num(v)));
-      return el("td", { className: numeric(f) ? "r" : f === "message" ? "text" : "" }, v === null ? (numeric(f) ? "–" : "") : numeric(f) ? num(v) : el("bdi", {}, v));
+      return el("td", { className: numeric(f) ? "r" : f === "message" ? "text" : "" }, v === null ? (numeric(f) ? "–" : "") : f === "due" || f === "released" ? moment(v) : numeric(f) ? num(v) : el("bdi", {}, v));
     }));
     return tr;
   }));
@@ -68,7 +68,7 @@ function showRows() {
 }
 
 const numeric = (f) => !state.doc.col[f]?.words;
-const titleOf = (f) => (f === "itl_ms" ? say("itl_max") + " ms" : fieldTitle[f] || (f === "released" ? say(f) + " s" : f === "slot_wait" ? say(f) + " ms" : say(f)));
+const titleOf = (f) => (f === "itl_ms" ? say("itl_max") + " ms" : fieldTitle[f] || say(f) + (f === "released" || f === "due" ? " s" : f.endsWith("_ms") || f === "slot_wait" || f === "pacer_lag" || f === "connect" ? " ms" : ""));
 
 // markRow highlights a row where the table shows it.
 function markRow(row) {
@@ -96,7 +96,7 @@ function goTo(text) {
   rowList.marked = order[at];
   showRow(order[at]);
   showRows();
-  say1(say("landed", metric.replace(/_ms$/, "").toUpperCase(), stat, num(wanted), kind));
+  say1(say("landed", titleOf(f), stat, num(wanted), kind));
   const tr = find("#row-table tr.marked");
   (tr || find("#rows")).scrollIntoView({ block: "center", behavior: "auto" });
   find("button", tr || find("#row-tools"))?.focus({ preventScroll: true });

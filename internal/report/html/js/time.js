@@ -28,7 +28,7 @@ time.changed = soon(() => {
   for (const c of charts) if (c.o.time) c.draw();
   for (const f of time.listeners) f();
   const out = find("#cursor");
-  if (out) out.textContent = time.cursor === null ? `${num(time.view[0])} – ${num(time.view[1])} s` : `${num(time.cursor)} s`;
+  if (out) out.textContent = time.cursor === null ? `${moment(time.view[0])} – ${moment(time.view[1])} s` : `${moment(time.cursor)} s`;
 });
 
 // atCursor is the value of a series at the cursor.
@@ -39,8 +39,7 @@ function atCursor(s) {
     for (let i = 0; i < s.points.t.length; i++) if (s.points.t[i] >= time.cursor) { best = i; break; }
     return best < 0 ? "" : num(s.points.v[best]);
   }
-  const i = Math.ceil((time.cursor - s.grid.from) / s.grid.step) - 1;
-  return i >= 0 && i < s.values.length ? num(s.values[i]) : "";
+  return time.cursor >= s.grid.start && time.cursor <= s.grid.to ? num(s.values[bucketAt(s.grid, time.cursor)]) : "";
 }
 
 // steer lets a canvas zoom by dragging, pan with shift or with a grabbing hand, and
@@ -120,7 +119,7 @@ function timeChart(host, o) {
       if (o.columns) return o.columns();
       const first = shown.find((s) => s.grid), list = named;
       if (!first && list.length > 1 && list.some((s) => s.points.t !== list[0].points.t)) return [{ name: "series", values: list.flatMap((s) => s.points.t.map(() => nameOf(s))) }, { name: "t_s", values: list.flatMap((s) => s.points.t) }, { name: "value", values: list.flatMap((s) => s.points.v) }];
-      const t = first ? Array.from({ length: first.grid.n }, (_, i) => +(first.grid.from + i * first.grid.step).toPrecision(12)) : shown[0].points.t;
+      const t = first ? Array.from({ length: first.grid.n }, (_, i) => +bucketEdge(first.grid, i).toPrecision(12)) : shown[0].points.t;
       return [{ name: first ? "from_s" : "t_s", values: [...t] }, ...list.map((s) => ({ name: s.column || s.name || s.plain, values: [...(s.values || s.points.v)] }))];
     },
     label: () => say("chart.label", o.plain || say(o.title), named.map((s) => `${nameOf(s)}: ${say("peak")} ${num(greatest(s.values || s.points.v))}`).join("; ")),
@@ -157,16 +156,16 @@ function makeTime() {
   const of = (name, series, color, more = {}) => ({ name, color, values: series, grid: g, kind: "step", ...more });
   const rate = (name, series, color, more = {}) => of(name, series, color, { grid: rg, ...more });
   const cap = d.results.load.concurrency;
-  timeChart(host, { id: "in-flight", title: "in_flight", note: "in_flight.note", series: [of("in_flight", s.in_flight, "blue", { kind: "area" }), of("peak", s.in_flight_peak, "sky", { width: 1 }), of("waiting", s.waiting, "orange")], lines: cap ? [{ v: cap, text: "C = " + num(cap) }] : [] });
+  timeChart(host, { id: "in-flight", title: "in_flight", note: "in_flight.note", series: [of("in_flight", s.in_flight, "blue", { kind: "area" }), of("peak", s.in_flight_peak, "sky", { width: 1 }), of("waiting", s.waiting, "orange"), of("client_lag", s.client_lag, "brown")], lines: cap ? [{ v: cap, text: "C = " + num(cap) }] : [] });
   timeChart(host, { id: "rates", title: "rates", note: "rates.note", series: [rate("offered", s.offered, "grey", { dash: [4, 3] }), rate("sent", s.sent, "blue"), rate("ended", s.ended, "green"), rate("failed", s.failed, "red"), rate("abandoned", s.abandoned, "purple")] });
-  timeChart(host, { id: "output-tokens", title: "output_rate", def: "system.output_tokens_per_s", series: [of("output_rate", s.output_tokens, "green", { kind: "area" })] });
+  timeChart(host, { id: "output-tokens", title: "output_rate", def: "system.output_tokens_per_s", note: t.whole_answers ? "tokens.at_end" : null, series: [of("output_rate", s.output_tokens, "green", { grid: t.tokens, kind: "area" })] });
   timeChart(host, { id: "input-tokens", title: "input_rate", def: "input_tokens_per_s", height: 110, series: [rate("input_rate", s.input_tokens, "purple", { kind: "area" })] });
   for (const l of d.latency) {
-    const lg = l, line = (name, v, color, more) => ({ name, values: v, grid: lg, color, kind: "line", ...more });
+    const lg = l, line = (name, v, color, more) => ({ name, values: v, grid: lg, color, kind: "step", ...more });
     timeChart(host, {
       id: l.metric.replace("_ms", "-time"), title: l.metric + ".time", def: l.metric, note: "by_release", canLog: true,
       series: [cloudOf(l.metric), line("p99", l.p99, "red"), line("p90", l.p90, "orange", { dash: [5, 3] }), line("p50", l.p50, "blue", { width: 2 })],
-      columns: () => [{ name: "from_s", values: l.p50.map((_, i) => +(lg.from + i * lg.step).toPrecision(12)) }, { name: "n", values: l.count }, { name: "p50_ms", values: l.p50 }, { name: "p90_ms", values: l.p90 }, { name: "p99_ms", values: l.p99 }],
+      columns: () => [{ name: "from_s", values: l.p50.map((_, i) => +bucketEdge(lg, i).toPrecision(12)) }, { name: "n", values: l.count }, { name: "p50_ms", values: l.p50 }, { name: "p90_ms", values: l.p90 }, { name: "p99_ms", values: l.p99 }],
     });
   }
   for (const c of serverCharts(d.results.server?.lines || [])) timeChart(host, c);

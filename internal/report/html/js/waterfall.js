@@ -4,7 +4,10 @@
 
 const fall = { order: null, place: null, levels: [], zoom: 1, center: 0.5, selected: -1, hover: -1, rows: [0, 0] };
 
-const fallColors = { wait: "yellow", connect: "purple", prefill: "blue", decode: "green", whole: "sky", tail: "grey", stall: "black", failed: "red", abandoned: "orange" };
+const fallColors = { wait: "yellow", lag: "brown", connect: "purple", prefill: "blue", decode: "green", whole: "sky", tail: "grey", stall: "black", failed: "red", abandoned: "orange" };
+
+// leastLines are as few as "Taller" leaves in sight.
+const leastLines = 8;
 
 // prepareFall sorts requests and says for blocks of 2, 4, 8 … of them which one stands
 // for the block.
@@ -18,9 +21,11 @@ function prepareFall() {
   for (let i = 1; i < order.length && sorted; i++) sorted = rel[order[i - 1]] <= rel[order[i]];
   if (!sorted) order.sort((a, b) => rel[a] - rel[b] || a - b);
   const m = order.length, get = (name) => gather(column(name), order, 1e3);
-  const f = Object.assign(fall, { order, rel: gather(rel, order), wait: get("slot_wait"), conn: get("connect"), ttft: get("ttft_ms"), e2e: get("e2e_ms"), end: get("stream_end_ms") });
+  const f = Object.assign(fall, { order, rel: gather(rel, order), ready: gather(column("ready"), order), wait: get("slot_wait"), conn: get("connect"), ttft: get("ttft_ms"), e2e: get("e2e_ms"), end: get("stream_end_ms") });
   f.place = new Int32Array(n).fill(-1);
   order.forEach((row, at) => (f.place[row] = at));
+  const due = gather(column("due"), order);
+  f.begin = f.rel.map((t, i) => Math.min(t, due[i] < t ? due[i] : t, f.ready[i] < t ? f.ready[i] : t));
   f.bad = new Uint8Array(m);
   f.until = new Float64Array(m); // the latest end of this request and all before it
   let latest = -Infinity;
@@ -61,7 +66,7 @@ function inTime(view) {
   const f = fall, n = f.order.length;
   let lo = 0, hi = n;
   for (let a = 0, b = n; a < b;) { const m = (a + b) >> 1; if (f.until[m] >= view[0]) b = m; else a = m + 1; lo = b; }
-  for (let a = lo, b = n; a < b;) { const m = (a + b) >> 1; if (f.rel[m] - (f.wait[m] || 0) > view[1]) b = m; else a = m + 1; hi = b; }
+  for (let a = lo, b = n; a < b;) { const m = (a + b) >> 1; if (f.begin[m] > view[1]) b = m; else a = m + 1; hi = b; }
   if (lo >= hi) { lo = Math.min(lo, Math.max(0, n - 1)); hi = Math.min(n, lo + 1); }
   return [lo, hi];
 }
@@ -124,7 +129,9 @@ function drawRequest(c, f, p, y, h, sx, ink) {
     c.fillRect(x0, y + (h * (1 - share)) / 2, Math.max(x1 - x0, 0.75), Math.max(1, h * share));
   };
   const wait = fall.wait[p], conn = fall.conn[p] || 0, ttft = fall.ttft[p], e2e = fall.e2e[p], end = fall.end[p], bad = fall.bad[p];
-  if (wait > 0) bar(r - wait, r, fallColors.wait, 0.5);
+  const ready = fall.ready[p] < r ? fall.ready[p] : r;
+  if (wait > 0) bar(ready - wait, ready, fallColors.wait, 0.5);
+  if (r - ready > sx * 0.75) bar(ready, r, fallColors.lag, 0.5);
   if (conn > 0) bar(r, r + conn, fallColors.connect);
   if (bad) {
     const stop = end === end ? end : e2e === e2e ? e2e : 0;
@@ -152,14 +159,14 @@ function makeFall() {
   const host = find("#waterfall");
   if (!host) return;
   if (!state.doc.time || !prepareFall()) { host.append(el("p", { className: "absent" }, word(state.doc.rows ? "untimed" : "no_rows"))); return; }
-  const taller = (k) => { fall.zoom = Math.min(Math.max(1, fall.zoom * k), Math.max(1, fall.order.length)); chart.draw(); };
+  const taller = (k) => { const [lo, hi] = inTime(time.view); fall.zoom = Math.max(1, Math.min(fall.zoom * k, (hi - lo) / leastLines)); chart.draw(); };
   const info = el("div", { className: "info", id: "row-info" }, el("span", { className: "hint" }, word("row.pick")));
   const name = (i) => fall.order[i];
   const chart = addChart(host, {
     id: "waterfall", title: "waterfall.title", height: 420, time: true, note: "waterfall.note",
     tools: [el("button", { type: "button", on: { click: () => taller(2) } }, word("taller")), el("button", { type: "button", on: { click: () => taller(0.5) } }, word("shorter"))],
     draw: (c, w, h, ink, cursor) => { const rows = visibleRows(); fall.rows = rows; return drawFall(c, w, h, { view: time.view, rows, spans: windowsOf(state.kind), cursor, selected: fall.selected }, ink); },
-    legend: () => ["wait", "connect", "prefill", "decode", "whole", "tail", "stall", "failed", "abandoned"].filter((k) => fallHas(k)).map((k) => ({ color: fallColors[k], text: say("w." + k) })),
+    legend: () => ["wait", "lag", "connect", "prefill", "decode", "whole", "tail", "stall", "failed", "abandoned"].filter((k) => fallHas(k)).map((k) => ({ color: fallColors[k], text: say("w." + k) })),
     columns: (most) => rowColumns(Array.from(most ? fall.order.subarray(0, most) : fall.order)),
     total: () => fall.order.length,
     label: () => say("chart.label", say("waterfall.title"), `${num(fall.order.length)} ${say("requests")}; ${num(state.doc.results.counts.failed)} ${say("failed")}`),
@@ -193,7 +200,7 @@ function fallHas(kind) {
   const some = (v) => { for (let i = 0; i < v.length; i++) if (v[i] > 0) return true; return false; };
   const has = (fall.has ??= {});
   return (has[kind] ??= {
-    wait: () => some(fall.wait), connect: () => some(fall.conn), prefill: () => some(fall.ttft), decode: () => some(fall.ttft),
+    wait: () => some(fall.wait), lag: () => fall.ready.some((t, i) => t < fall.rel[i]), connect: () => some(fall.conn), prefill: () => some(fall.ttft), decode: () => some(fall.ttft),
     whole: () => { for (let i = 0; i < fall.order.length; i++) if (!fall.bad[i] && fall.ttft[i] !== fall.ttft[i] && fall.e2e[i] === fall.e2e[i]) return true; return false; },
     tail: () => true, stall: () => fall.stalls.size > 0, failed: () => fall.bad.includes(2), abandoned: () => fall.bad.includes(1),
   }[kind]());
@@ -206,7 +213,7 @@ function selectPlace(p, show) {
   describe(fall.info, row);
   markRow(row);
   if (show) {
-    const [a, b] = time.view, from = fall.rel[p] - (fall.wait[p] || 0), to = fall.rel[p] + (last(p) || 0);
+    const [a, b] = time.view, from = fall.begin[p], to = fall.rel[p] + (last(p) || 0);
     if (from < a || to > b) { const pad = Math.max((to - from) * 0.5, (b - a) / 2 - (to - from) / 2); setView(from - pad, to + pad); }
     const [lo, hi] = inTime(time.view);
     fall.center = (p - lo + 0.5) / Math.max(1, hi - lo);
@@ -218,7 +225,7 @@ function selectPlace(p, show) {
 function showRow(row) {
   const p = fall.place ? fall.place[row] : -1;
   if (p < 0) return;
-  const from = fall.rel[p] - (fall.wait[p] || 0), long = Math.max((last(p) || 0) + (fall.wait[p] || 0), (time.all[1] - time.all[0]) / 1e4);
+  const from = fall.begin[p], long = Math.max((last(p) || 0) + fall.rel[p] - from, (time.all[1] - time.all[0]) / 1e4);
   setView(from - long, from + 2 * long);
   const [lo, hi] = inTime(time.view);
   fall.zoom = Math.max(1, (hi - lo) / 60);
@@ -232,10 +239,13 @@ function describe(host, row) {
   put("request", "#" + value("seq", row));
   put("phase", value("phase", row));
   put("outcome", [value("outcome", row), n("status"), value("cause", row)].filter((x) => x !== null).join(" "));
-  put("released", n("released"), " s");
+  put("due", moment(value("due", row)), " s");
   put("slot_wait", n("slot_wait"), " ms");
+  put("pacer_lag", n("pacer_lag"), " ms");
+  put("released", moment(value("released", row)), " s");
   put("connect", n("connect"), " ms");
   put("ttft_ms", n("ttft_ms"), " ms");
+  put("ttft_from_due_ms", n("ttft_from_due_ms"), " ms");
   put("tpot_ms", n("tpot_ms"), " ms");
   put("itl_max", n("itl_ms"), " ms");
   put("e2e_ms", n("e2e_ms"), " ms");
