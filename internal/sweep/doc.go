@@ -3,6 +3,6 @@
 // In: a spec with its sweep section, or the looks of a search as they are decided.
 // Out: points (field values, folder, state) and the file sweep.json that keeps them.
 //
-// It never sends a request, never reads a tape, and never decides a number: runs are
-// made by cli, and what they say together is read by analysis/curve.
+// It must never send a request, read a tape or decide a number: runs are made by
+// cli, and what they say together is read by analysis/curve.
 package sweep
