@@ -191,7 +191,7 @@ func TestMegabyteOfText(t *testing.T) {
 	}
 }
 
-// A tape cut at any byte (D05) gives every whole line before the cut, and says
+// D05: a tape cut at any byte gives every whole line before the cut, and says
 // that it is torn unless the cut is between two lines.
 func TestTornAnywhere(t *testing.T) {
 	const n = 3
@@ -459,6 +459,7 @@ func TestWriteRefuses(t *testing.T) {
 	}
 }
 
+// D06: a full disk is named with the path and --out, at the write and again at the close.
 func TestDiskFull(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

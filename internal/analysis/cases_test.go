@@ -198,6 +198,8 @@ func b10() *script {
 	return s
 }
 
+// B10: concurrency 8, 15 requests of 100 tokens and one of 2,000: 175 tokens/s over the
+// whole run, 800 over the two seconds at full load.
 func TestRampAndDrain(t *testing.T) {
 	res, w := whole(t, b10())
 	want(t, "duration", w.System.DurationS, 6, "20.000000")
@@ -272,6 +274,8 @@ func b22() *script {
 	return s
 }
 
+// B22: the window goes from the first send to the last end of a stream, 6.9 s of 90 tokens;
+// to the last token it is 6.5 s. What came before it is in neither, and 3 s of lag are flagged.
 func TestWholeWindow(t *testing.T) {
 	res, w := whole(t, b22())
 	want(t, "from", w.From, 6, "3.000000")
@@ -326,7 +330,7 @@ func TestWallClockDoesNotMatter(t *testing.T) {
 	}
 }
 
-// D04, B02: no success at all.
+// D04: no success at all: rates are 0, statistics absent, and the document is strict JSON.
 func TestNoSuccess(t *testing.T) {
 	s := &script{reason: tape.ReasonCompleted, spec: `{"load":{"concurrency":2},"devices":{"total":16},"report":{"slo":{"ttft_ms":1}}}`}
 	for i := range int64(5) {

@@ -28,8 +28,8 @@ func writeTape(t *testing.T, s *script, name string, compress bool) string {
 	return path
 }
 
-// A tape on disk, compressed or not, gives the numbers of its records (D01), and
-// half of one gives an incomplete run (D05).
+// D01: a tape on disk, compressed or not, gives the numbers of its records, and half of
+// one gives an incomplete run.
 func TestAnalyseFile(t *testing.T) {
 	want := rich().analyse(t, Options{})
 	for name, compress := range map[string]bool{"tape.jsonl": false, "tape.jsonl.zst": true} {

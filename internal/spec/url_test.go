@@ -9,6 +9,8 @@ import (
 
 const chat, completions = "/v1/chat/completions", "/v1/completions"
 
+// B20: a host, IPv6, a prefix, a slash at the end, /v1 or the whole endpoint: the path is
+// the same, and never doubled.
 func TestResolveURL(t *testing.T) {
 	for _, c := range []struct{ raw, path, want, health string }{
 		{"http://h:8000", chat, "http://h:8000/v1/chat/completions", "http://h:8000/health"},

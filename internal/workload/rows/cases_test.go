@@ -68,6 +68,8 @@ func says(t *testing.T, s *Source, want string) {
 	}
 }
 
+// C01: conversations that ask nothing are left out and counted by reason; those that
+// can be used are, whatever their roles are called.
 func TestC01UnusableConversations(t *testing.T) {
 	w := write(t, "c01.json", `[{"id":"1","conversations":[]},{"id":"2","conversations":[{"from":"human","value":"q"}]},{"id":"3"},{"id":"4","conversations":[{"from":"gpt","value":"a"},{"from":"human","value":"q"}]},{"id":"5","conversations":[{"from":"human","value":""},{"from":"gpt","value":"a"}]},{"id":"6","conversations":[{"from":"human","value":"ok"},{"from":"gpt","value":"yes"},{"from":"human","value":"more"},{"from":"gpt","value":"fine"}]},{"id":"7","conversations":[{"from":"system","value":"s"},{"from":"user","value":"u"},{"from":"assistant","value":"v"}]}]`)
 	s := mustOpen(t, w)
@@ -87,6 +89,8 @@ func TestC01UnusableConversations(t *testing.T) {
 	refuses(t, write(t, "odd.json", `[{"conversations":"hi"}]`), "odd.json:1:1: conversations is not a list of turns")
 }
 
+// C02: a byte order mark, blank lines and CR LF are no rows and no errors; a bad line is
+// named by file and line and ends it before anything is sent, or is skipped and counted.
 func TestC02LinesOfJSON(t *testing.T) {
 	w := write(t, "c02.jsonl", "\xEF\xBB\xBF{\"prompt\":\"a\"}\r\n\r\n{\"prompt\":\"b\"}\n{\"prompt\": }\n   \n{\"prompt\":\"c\"}")
 	w.Template = "{prompt}"
@@ -102,6 +106,8 @@ func TestC02LinesOfJSON(t *testing.T) {
 	}
 }
 
+// C03: a quoted field is one prompt with its quotes, commas and line breaks; a bare quote
+// and a field too many are named by line; an empty length is the default.
 func TestC03Quoting(t *testing.T) {
 	w := write(t, "c03.csv", "\xEF\xBB\xBFprompt,output_len\r\n\"say \"\"hi\"\", then\r\ngo\",5\r\nplain \"bare\" quote,6\r\n\r\n\"x\",\r\na,7,extra\r\n")
 	w.Template, w.Dataset.Columns = "{prompt}", map[string]string{"max_tokens": "output_len"}
@@ -124,6 +130,7 @@ func TestC03Quoting(t *testing.T) {
 	refuses(t, w, "c03.csv:2:1: the row has 3 fields, the header 2")
 }
 
+// C04: prompts that stand more than once are counted before the start, 47 of 50 here.
 func TestC04RepeatedPrompts(t *testing.T) {
 	var b strings.Builder
 	for i := range 50 {
@@ -143,6 +150,8 @@ func TestC04RepeatedPrompts(t *testing.T) {
 	}
 }
 
+// C05: fewer rows than requests is an error unless they may be sent again, and then each
+// is used as often as any other; no row at all is an error.
 func TestC05FewRows(t *testing.T) {
 	load := spec.Load{Requests: 90, Concurrency: 1}
 	if _, err := plan.Make(load, 0, 21, "none", "file", spec.Seeds{}); err == nil || !strings.Contains(err.Error(), "need 90 dataset rows, the dataset has 21") {
@@ -189,6 +198,8 @@ func TestC09SpecialTokensAreText(t *testing.T) {
 	}
 }
 
+// C10: seconds and milliseconds are told apart, times count from the first row and are
+// put in order; a row without one is named.
 func TestC10TimesOfTraces(t *testing.T) {
 	const rest = `, "input_length": 10, "output_length": 5, "hash_ids": [%d]}` + "\n"
 	trace := func(times ...string) string {
@@ -319,6 +330,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
+// C11: fields for the body must be JSON, are merged deeply, and leave what tokentape
+// itself sets in place unless they are announced.
 func TestC11ExtraFields(t *testing.T) {
 	d, _ := dialect.Get("openai-chat")
 	body := func(row string) string {
