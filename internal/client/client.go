@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tokentape/internal/clock"
@@ -41,6 +42,14 @@ type Config struct {
 	// RenewAfter closes a connection that has carried so many requests; 0: never.
 	// It means nothing to HTTP/2.
 	RenewAfter int64
+
+	// Waited is told how long, in ns, the newest bytes of each read lay in the kernel
+	// before it, by the kernel's own stamps; nil: none are asked for. It is called on
+	// the read path of one connection in WaitedOf (below 2: of each), from many
+	// goroutines, and must be cheap. Connections that have no such stamps, and all of
+	// HTTP/2, never call it.
+	Waited   func(ns int64)
+	WaitedOf int64
 }
 
 // Trace is what happened on the connection, in nanoseconds of the client's
@@ -99,6 +108,7 @@ type Client struct {
 	ctx   context.Context // done: closed
 	close context.CancelCauseFunc
 	conns conns
+	dials atomic.Int64 // for Config.WaitedOf
 
 	proxies sync.Map // addresses that are dialled as proxies
 	muxes   sync.Map // of *mux, by transport and address

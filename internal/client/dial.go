@@ -36,6 +36,7 @@ func (c *Client) dial(ctx context.Context, network, addr string, secure bool) (n
 		return nil, err
 	}
 	made.dial = c.cfg.Clock.Now() - start - max(made.dns, 0)
+	nc = c.kernelStamped(nc)
 	if secure {
 		tc := tls.Client(nc, c.tlsConfig(addr))
 		before := c.cfg.Clock.Now()

@@ -72,6 +72,11 @@ func (c *Clock) Machine(t int64) int64 { return c.machine + c.shift.Load() + t }
 // chat templates, and dates that a server sends. No measured time may come from it.
 func (c *Clock) Wall() time.Time { return time.Now().UTC() }
 
+// Since is how long before now, in nanoseconds, a moment was that the kernel stamped
+// by CLOCK_REALTIME, as it stamps packets. It is wrong by what the wall clock was set
+// meanwhile, and below 0 where that was forward of now.
+func (c *Clock) Since(realtime int64) int64 { return time.Now().UnixNano() - realtime }
+
 // Timer is a running AfterFunc.
 type Timer struct{ t *time.Timer }
 
