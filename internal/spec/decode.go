@@ -106,6 +106,12 @@ func join(path, key string) string {
 
 // value decodes a node into a field.
 func (d *decoder) value(n ast.Node, v reflect.Value, path string) {
+	if v.Kind() == reflect.Interface {
+		if got, ok := d.any(n, path); ok && got != nil {
+			v.Set(reflect.ValueOf(got))
+		}
+		return
+	}
 	if sc, ok := d.readScalar(n, path); ok {
 		if v.Type() == reflect.TypeFor[Devices]() && sc.kind != ast.NullType {
 			v.SetZero()
@@ -253,7 +259,9 @@ func (d *decoder) any(n ast.Node, path string) (any, bool) {
 	case *ast.SequenceNode:
 		out := make([]any, 0, len(n.Values))
 		for i, item := range n.Values {
-			v, ok := d.any(item, fmt.Sprintf("%s[%d]", path, i))
+			full := fmt.Sprintf("%s[%d]", path, i)
+			d.note(full, d.node(item))
+			v, ok := d.any(item, full)
 			if !ok {
 				return nil, false
 			}
@@ -361,7 +369,7 @@ func (d *decoder) scalar(sc scalar, at place, v reflect.Value, path string) {
 	text := sc.text
 	shown := clip(d.shown(sc, path))
 	if v.Kind() == reflect.String {
-		if sc.plain && !sc.flag && !sc.variable && sc.kind != ast.StringType && !slices.Contains(choices()[path], text) && !strings.HasPrefix(path, "notes.") {
+		if sc.plain && !sc.flag && !sc.variable && sc.kind != ast.StringType && !slices.Contains(choices()[path], text) && !strings.HasPrefix(path, "notes.") && path != "sweep.requests" {
 			hint = fmt.Sprintf("write %q in quotes", shown)
 			bad("text is needed, not %s", shown)
 			return

@@ -89,6 +89,7 @@ func Default() *Spec {
 		Report:    Report{Windows: []string{"whole", "stable", "steady"}},
 		Telemetry: Telemetry{Interval: Duration(time.Second)},
 		Seeds:     Seeds{Run: 1},
+		Sweep:     Sweep{Until: Until{Metric: "ttft_ms.p50"}, Order: "up", Repeats: 1, Prompts: "distinct", MostPoints: 200},
 	}
 }
 

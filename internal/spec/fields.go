@@ -35,6 +35,10 @@ func choices() map[string][]string {
 		"record.output":               {"hash", "full", "none"},
 		"report.windows":              {"whole", "stable", "steady"},
 		"telemetry.metrics.role":      {"prefill", "decode", "entry", "node", "device"},
+		"sweep.order":                 {"up", "down", "shuffled", "interleaved"},
+		"sweep.prompts":               {"distinct", "same"},
+		"sweep.over.scale":            {"linear", "log"},
+		"sweep.until.metric":          untilMetrics(),
 		"telemetry.metrics.kind":      {"auto", "sglang", "vllm", "tgi", "dynamo", "llamacpp", "node", "dcgm", "npu", "other"},
 	}
 }

@@ -35,6 +35,11 @@ const maxBytes = 256 << 10
 // in a file are relative to the file's folder, those of sets to the working
 // directory.
 func Read(path string, env func(string) (string, bool), sets []Set) (*Spec, []Issue) {
+	return readThen(path, env, sets, func(*decoder) {})
+}
+
+// readThen is Read; then changes what was read before it is resolved and checked.
+func readThen(path string, env func(string) (string, bool), sets []Set, then func(*decoder)) (*Spec, []Issue) {
 	d := &decoder{spec: Default(), env: env, from: map[string]place{}}
 	if env == nil {
 		d.env = func(string) (string, bool) { return "", false }
@@ -47,6 +52,7 @@ func Read(path string, env func(string) (string, bool), sets []Set) (*Spec, []Is
 		d.set(set)
 	}
 	d.dropOverridden(sets)
+	then(d)
 
 	s := d.spec
 	s.from = d.from
@@ -276,6 +282,12 @@ func (d *decoder) rebase(path string) {
 			*p = filepath.Join(filepath.Dir(path), *p)
 		}
 	}
+	d.spec.sweepPaths(func(p string) string {
+		if filepath.IsAbs(p) {
+			return p
+		}
+		return filepath.Join(filepath.Dir(path), p)
+	})
 }
 
 // paths are the fields that name files or folders.
@@ -293,6 +305,11 @@ func (d *decoder) set(set Set) {
 	if at.origin == "" {
 		at.origin = "--set " + set.Path
 	}
+	d.setAt(at, set)
+}
+
+// setAt is set of a value that stands elsewhere.
+func (d *decoder) setAt(at place, set Set) {
 	path := strings.TrimSpace(set.Path)
 	if !utf8.ValidString(path) || !utf8.ValidString(set.Value) {
 		d.add(at.issue("", "", "the value is not UTF-8"))

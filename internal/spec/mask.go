@@ -18,7 +18,7 @@ type urlField struct {
 // urls are all settings that hold URLs. A setting that is missing here is shown as
 // it stands.
 func (s *Spec) urls() []urlField {
-	out := []urlField{{"target.url", &s.Target.URL}, {"target.proxy", &s.Target.Proxy}, {"prepare.flush", &s.Prepare.Flush}, {"target.custom.path", &s.Target.Custom.Path}}
+	out := []urlField{{"target.url", &s.Target.URL}, {"target.proxy", &s.Target.Proxy}, {"prepare.flush", &s.Prepare.Flush}, {"sweep.between.post", &s.Sweep.Between.Post}, {"target.custom.path", &s.Target.Custom.Path}}
 	for i := range s.Target.URLs {
 		out = append(out, urlField{fmt.Sprintf("target.urls[%d]", i), &s.Target.URLs[i]})
 	}

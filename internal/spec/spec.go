@@ -25,6 +25,7 @@ type Spec struct {
 	Notes      map[string]string `json:"notes"`
 	Provenance Provenance        `json:"provenance"`
 	Seeds      Seeds             `json:"seeds"`
+	Sweep      Sweep             `json:"sweep,omitzero"`
 
 	from map[string]place // where each given value came from, by field path
 }
@@ -462,4 +463,59 @@ type Seeds struct {
 	Mix *int64 `json:"mix,omitempty"`
 	// Of think times alone.
 	Think *int64 `json:"think,omitempty"`
+}
+
+// Sweep is a run at each of several points (tokentape sweep): the fields that over
+// names take their values in turn, and the rest of the spec holds at every point.
+type Sweep struct {
+	// What varies: [{field: load.concurrency, values: [1, 2, 4, 8]}]. Several make a grid, of which the first is slowest.
+	Over []Axis `json:"over"`
+	// N of each point, in place of load.requests: a number, or a multiple of the point's own concurrency, such as 10C. Left out: load says it.
+	Requests string `json:"requests"`
+	Until    Until  `json:"until"`
+	// up, numbers ascending; down, the other way; shuffled, by seeds.run; interleaved, every point once in each of repeats rounds, shuffled.
+	Order string `json:"order"`
+	// Runs of each point.
+	Repeats int64 `json:"repeats"`
+	// Between the end of a point and the beginning of the next.
+	Pause   Duration `json:"pause"`
+	Between Between  `json:"between"`
+	// distinct: no two points send the same rows of the dataset; same: all send the same ones, which the server's prefix cache may then hold.
+	Prompts string `json:"prompts"`
+	// More points than this are refused.
+	MostPoints int64 `json:"most_points"`
+}
+
+// Axis is one thing that varies in a sweep: a field, or several that go together.
+type Axis struct {
+	// Path of a field of the spec, such as load.concurrency.
+	Field string `json:"field"`
+	// Or: several, which take their values side by side.
+	Fields []string `json:"fields"`
+	// Its values: [1, 2, 4]; of several fields lists of as many: [[128, 8], [1024, 1]].
+	Values []any `json:"values"`
+	// Or a range of numbers: the first,
+	From *float64 `json:"from,omitempty"`
+	// the last,
+	To *float64 `json:"to,omitempty"`
+	// and how many, both included. Whole numbers are rounded to, where the field takes no others.
+	Steps int64 `json:"steps"`
+	// How they lie: equal steps, or equal ratios (log). linear when left out.
+	Scale string `json:"scale"`
+}
+
+// Until ends a point as soon as its measurements are as exact as asked for.
+type Until struct {
+	// Half the width of the 95 % interval of the metric over its value, above 0 to 1; left out: no such rule.
+	RelativeWidth float64 `json:"relative_width"`
+	// What is judged: ttft_ms, tpot_ms or e2e_ms, and of it mean, p50, p90, p95 or p99.
+	Metric string `json:"metric"`
+	// A point ends after this time at the latest.
+	AtMost Duration `json:"at_most"`
+}
+
+// Between is what is asked of the server between two points.
+type Between struct {
+	// URL that is sent a POST, such as one that empties the prefix cache; a path such as /flush_cache is that of each server. One that fails is said in the table. Left out: nothing is sent.
+	Post string `json:"post"`
 }

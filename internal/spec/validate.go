@@ -15,6 +15,9 @@ import (
 // not: only what needs one can say so. Positions are those of Read; a Spec made
 // in code has none.
 func (s *Spec) Validate() []Issue {
+	if !s.Sweep.IsZero() {
+		return appendNew(s.checkFields(), s.checkSweep())
+	}
 	return appendNew(s.checkFields(), s.checkTogether())
 }
 
@@ -118,6 +121,7 @@ func (s *Spec) checkFields() []Issue {
 	c.expect()
 	c.telemetry()
 	c.notes()
+	c.sweep()
 	for _, f := range []struct {
 		path  string
 		value *int64

@@ -44,6 +44,8 @@ func (s *Spec) Masked() *Spec {
 		*b = maskBody(*b, nil)
 	}
 	m.Workload.Mix = slices.Clone(s.Workload.Mix)
+	m.Sweep = s.Sweep.clone()
+	m.Sweep.eachValue(maskText)
 	m.Seeds.Mix = cloneInt(s.Seeds.Mix)
 	m.Load.Stages = slices.Clone(s.Load.Stages)
 	m.Seeds.Think = cloneInt(s.Seeds.Think)
@@ -113,6 +115,7 @@ func (s *Spec) Secrets() []string {
 		maskBody(*b, add)
 	}
 	noteSecrets(s.Notes, add)
+	s.Sweep.clone().eachValue(func(v string) string { textSecrets(v, add); return v })
 	for _, f := range s.urls() {
 		urlSecrets(*f.value, add)
 	}
@@ -154,8 +157,19 @@ func (s *Spec) YAML() []byte {
 		}
 	}
 	skip := map[string]bool{}
-	for _, e := range m.withoutEffect() {
-		skip[e.path] = true
+	if m.Sweep.IsZero() {
+		for _, e := range m.withoutEffect() {
+			skip[e.path] = true
+		}
+		skip["sweep"] = true
+	} else {
+		skip = m.notOfSweep()
+		m.sweepPaths(func(p string) string {
+			if abs, err := filepath.Abs(p); err == nil {
+				return abs
+			}
+			return p
+		})
 	}
 	if m.Devices.Prefill > 0 && m.Devices.Decode > 0 {
 		skip["devices.total"] = true
@@ -255,6 +269,8 @@ func flow(v any) string {
 			what += ", output_tokens: " + flow(v.OutputTokens)
 		}
 		return what + "}"
+	case Axis:
+		return v.flow()
 	case Stage:
 		what := "rate: " + strings.TrimSuffix(flow(v.Rate), ".0")
 		if v.Concurrency > 0 {
