@@ -71,6 +71,10 @@ func fill(v reflect.Value, n *int64) {
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		fill(v.Index(0), n)
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(v.Index(i), n)
+		}
 	case reflect.Map:
 		elem := reflect.New(v.Type().Elem()).Elem()
 		fill(elem, n)

@@ -75,6 +75,25 @@ type Header struct {
 	// Command is the command line as it was given, the program first, secrets masked.
 	Command []string `json:"command,omitempty"`
 	Source  *Source  `json:"source,omitempty"` // state of the source folder that provenance.source names
+	// Envelope is what tokentape doctor had measured that the client's host can carry.
+	Envelope *Envelope `json:"envelope,omitempty"`
+}
+
+// Envelope is up to which load a client's stamps are true on its host: within Limit of
+// what a server on the same host really did, for 99 % of the events.
+type Envelope struct {
+	Measured string          `json:"measured"` // RFC 3339, UTC
+	Limit    int64           `json:"limit_ns"` // of the 99th percentile of a stamp's error
+	Points   []EnvelopePoint `json:"points"`   // that were tried, in order of rate and streams
+}
+
+// EnvelopePoint is one load of streams that are independent of each other.
+type EnvelopePoint struct {
+	Streams int64   `json:"streams"`      // at once
+	Rate    float64 `json:"tokens_per_s"` // of each, one token an event
+	Events  float64 `json:"events_per_s"` // that were read, of all of them
+	Error   int64   `json:"error_p99_ns"` // stamp less truth, 99th percentile over events
+	Held    bool    `json:"held"`         // within the limit
 }
 
 // Import says that a tape was made of another tool's results. What that tool never
@@ -589,6 +608,9 @@ type ClientSample struct {
 	HostBusy  Opt[float64] `json:"host_cpu,omitzero"` // cores busy on the whole host
 	Goroutine int64        `json:"goroutines,omitempty"`
 	Part      Opt[int64]   `json:"part,omitzero"` // as of a request
+
+	Wait     *ClientWait `json:"wait,omitempty"`        // absent: not observed, or nothing was read
+	RunDelay Opt[int64]  `json:"run_delay_ns,omitzero"` // sum over the process's threads of the time that they were ready and had no processor
 }
 
 // Scrape is one reading of a server's metrics page. Most readings hold only what

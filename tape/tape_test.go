@@ -83,6 +83,7 @@ func TestRoundTrip(t *testing.T) {
 				&Capabilities{Type: "capabilities", Usage: "end", TokensPerEvent: Some(1.5), RoleFirst: Some(false)},
 				stream(0, 3), stream(1, 4096),
 				&ClientSample{Type: "client", T: 5, CPU: 0.25, HostBusy: Some(0.0)},
+				&ClientSample{Type: "client", T: 6, Wait: &ClientWait{Reads: [][2]int64{{40, 3}, {51, 1}}, Max: 20_000}, RunDelay: Some(int64(0))},
 				&Scrape{Type: "scrape", T: 6, Source: "p0", OK: true, Series: map[string]float64{`q{a="b"}`: 4, "z": math.MaxFloat64}},
 				&Scrape{Type: "scrape", T: 7, Source: "p0", OK: true, Nr: 2, Same: Some(int64(0)), Gone: []string{"z"}, Types: map[string]string{"q": "gauge"},
 					Role: "prefill", Kind: "sglang", Left: 3, NotFinite: 1, Repeated: 2, Missed: 4, Took: Some(int64(5)), Parse: Some(int64(0)), Bytes: Some(int64(9))},

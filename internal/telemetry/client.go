@@ -59,6 +59,7 @@ type sampler struct {
 	at      int64 // machine time: the run may move its epoch between two samples
 	cpu     int64 // ns of processor time of this process
 	busy    tape.Opt[int64]
+	delay   tape.Opt[int64]
 }
 
 func newSampler(machine int64) *sampler {
@@ -69,7 +70,7 @@ func newSampler(machine int64) *sampler {
 	metrics.Read(s.runtime)
 	s.sched = append(s.sched, counts(s.runtime[0])...)
 	s.pause = append(s.pause, counts(s.runtime[1])...)
-	s.cpu, s.busy = processCPU(), hostBusy()
+	s.cpu, s.busy, s.delay = processCPU(), hostBusy(), runDelay("/")
 	return s
 }
 
@@ -98,7 +99,11 @@ func (s *sampler) sample(now, machine int64, g Gauges) *tape.ClientSample {
 			out.HostBusy = tape.Some(float64(busy.V-s.busy.V) / float64(d))
 		}
 	}
-	s.at, s.cpu, s.busy = machine, cpu, busy
+	delay := runDelay("/")
+	if delay.OK && s.delay.OK && delay.V >= s.delay.V { // less: a thread has ended, and took its time with it
+		out.RunDelay = tape.Some(delay.V - s.delay.V)
+	}
+	s.at, s.cpu, s.busy, s.delay = machine, cpu, busy, delay
 	return out
 }
 
