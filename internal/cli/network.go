@@ -12,6 +12,7 @@ import (
 	"tokentape/internal/clock"
 	"tokentape/internal/probe"
 	"tokentape/internal/spec"
+	"tokentape/internal/telemetry"
 	"tokentape/tape"
 )
 
@@ -106,6 +107,23 @@ func (j *job) client(clk *clock.Clock) *client.Client {
 	cfg := j.net.cfg
 	cfg.Clock = clk
 	return client.New(cfg)
+}
+
+// waitSample is one connection in so many whose waits are looked at, unless all are.
+const waitSample = 8
+
+// loadClient is a client of the target that tells how long bytes waited for it, as the
+// spec asks.
+func (j *job) loadClient(clk *clock.Clock) (*client.Client, *telemetry.Waits) {
+	cfg, waits := j.net.cfg, &telemetry.Waits{}
+	cfg.Clock = clk
+	switch j.spec.Telemetry.KernelStamps {
+	case "sample":
+		cfg.Waited, cfg.WaitedOf = waits.Add, waitSample
+	case "all":
+		cfg.Waited = waits.Add
+	}
+	return client.New(cfg), waits
 }
 
 // otherClient is a client of hosts beside the target, such as exporters of

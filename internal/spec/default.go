@@ -87,7 +87,7 @@ func Default() *Spec {
 		},
 		Record:    Record{Output: "hash", Compress: true},
 		Report:    Report{Windows: []string{"whole", "stable", "steady"}},
-		Telemetry: Telemetry{Interval: Duration(time.Second)},
+		Telemetry: Telemetry{Interval: Duration(time.Second), KernelStamps: "sample"},
 		Seeds:     Seeds{Run: 1},
 		Sweep:     Sweep{Until: Until{Metric: "ttft_ms.p50"}, Order: "up", Repeats: 1, Prompts: "distinct", MostPoints: 200},
 	}

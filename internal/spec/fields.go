@@ -34,6 +34,7 @@ func choices() map[string][]string {
 		"probe":                       {"off", "short", "cache"},
 		"record.output":               {"hash", "full", "none"},
 		"report.windows":              {"whole", "stable", "steady"},
+		"telemetry.kernel_stamps":     {"off", "sample", "all"},
 		"telemetry.metrics.role":      {"prefill", "decode", "entry", "node", "device"},
 		"sweep.order":                 {"up", "down", "shuffled", "interleaved"},
 		"sweep.prompts":               {"distinct", "same"},

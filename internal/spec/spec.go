@@ -416,6 +416,8 @@ type Telemetry struct {
 	Interval Duration `json:"interval"`
 	// Metrics pages to scrape: [{name: prefill-0, url: "10.0.0.1:30000", role: prefill}]. No other is.
 	Metrics []MetricsSource `json:"metrics"`
+	// Stamps of the kernel, which tell how long bytes lay there before the client read them (client wait): of a sample, one connection in eight; of all; or off. HTTP/1 over TCP alone.
+	KernelStamps string `json:"kernel_stamps"`
 }
 
 // Provenance says what is written down of where a run comes from, beside what is found
