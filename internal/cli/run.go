@@ -277,7 +277,7 @@ func tapeName(compress bool) string {
 func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.Clock, w *tape.Writer, sig <-chan os.Signal, o runOptions) (*run.Summary, error) {
 	defer run.Tune()()
 	s := j.spec
-	c := j.client(clk)
+	c, waits := j.loadClient(clk)
 	defer c.Close()
 	var tokens atomic.Int64
 	x := j.exchanger(clk, c, pre.Server.Model, func(n int, _ int64) { tokens.Add(int64(n)) })
@@ -313,7 +313,7 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 	}
 	cfg.Samplers = append(cfg.Samplers, func(ctx context.Context, gauges func() run.Gauges, emit func(any)) {
 		telemetry.Client(ctx, clk, s.Telemetry.Interval.D(), func() telemetry.Gauges { return telemetry.Gauges(gauges()) },
-			func(c *tape.ClientSample) { o.log.sampled(c); live.watch.Sampled(*c); emit(c) })
+			func(c *tape.ClientSample) { c.Wait = waits.Take(); o.log.sampled(c); live.watch.Sampled(*c); emit(c) })
 	})
 	cfg.Samplers = append(cfg.Samplers, j.testify(clk))
 	if len(s.Telemetry.Metrics) > 0 {
