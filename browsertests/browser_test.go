@@ -88,6 +88,11 @@ func pageOf(tb testing.TB, name string) string {
 // write writes the page of results into a folder that lasts until the tests end.
 func write(tb testing.TB, res *analysis.Results) string {
 	tb.Helper()
+	return writeWith(tb, res, html.Options{})
+}
+
+func writeWith(tb testing.TB, res *analysis.Results, o html.Options) string {
+	tb.Helper()
 	dir, err := os.MkdirTemp("", "tokentape-page-")
 	if err != nil {
 		tb.Fatal(err)
@@ -99,7 +104,7 @@ func write(tb testing.TB, res *analysis.Results) string {
 		tb.Fatal(err)
 	}
 	w := bufio.NewWriter(f)
-	if err := html.Write(w, res, html.Options{}); err != nil {
+	if err := html.Write(w, res, o); err != nil {
 		tb.Fatal(err)
 	}
 	if err := w.Flush(); err != nil {
@@ -123,7 +128,12 @@ type tab struct {
 // open shows the page of a shape and waits until it has drawn itself.
 func open(tb testing.TB, name string) *tab {
 	tb.Helper()
-	path := pageOf(tb, name)
+	return openFile(tb, pageOf(tb, name))
+}
+
+// openFile shows a page and waits until it has drawn itself.
+func openFile(tb testing.TB, path string) *tab {
+	tb.Helper()
 	t := blank(tb)
 	t.run(chromedp.Navigate("file://"+path), chromedp.WaitReady("html[data-ready]", chromedp.ByQuery))
 	return t

@@ -135,7 +135,7 @@ func packedMarkdown(full bool) func(io.Writer, *analysis.Results) error {
 }
 
 func packedPage(lang string) func(io.Writer, *analysis.Results) error {
-	return func(w io.Writer, r *analysis.Results) error { return writePage(w, r, lang) }
+	return func(w io.Writer, r *analysis.Results) error { return writePage(w, r, html.Options{Lang: lang}) }
 }
 
 func pagesBut(langs []string) (out []func(io.Writer, *analysis.Results) error) {

@@ -16,15 +16,15 @@ const (
 )
 
 // page prints the page, or writes it to a file, without ever holding all of it.
-func (a *app) page(res *analysis.Results, lang string, out outFile) error {
+func (a *app) page(res *analysis.Results, o html.Options, out outFile) error {
 	if out.path == "" {
-		if err := writePage(a.stdout, res, lang); err != nil {
+		if err := writePage(a.stdout, res, o); err != nil {
 			return &exitError{code: exitInternal, msg: "writing the page: " + err.Error()}
 		}
 		return nil
 	}
 	show := a.during("writing the page")
-	err := out.writer()(out.path, func(f *os.File) error { return writePage(f, res, lang) })
+	err := out.writer()(out.path, func(f *os.File) error { return writePage(f, res, o) })
 	show.done()
 	if err != nil {
 		hint := "another place: --out FILE"
@@ -36,9 +36,9 @@ func (a *app) page(res *analysis.Results, lang string, out outFile) error {
 	return nil
 }
 
-func writePage(w io.Writer, res *analysis.Results, lang string) error {
+func writePage(w io.Writer, res *analysis.Results, o html.Options) error {
 	b := bufio.NewWriter(w)
-	if err := html.Write(b, res, html.Options{Lang: lang}); err != nil {
+	if err := html.Write(b, res, o); err != nil {
 		return err
 	}
 	return b.Flush()

@@ -13,6 +13,7 @@ import (
 	"tokentape/internal/analysis"
 	"tokentape/internal/analysis/window"
 	"tokentape/internal/report"
+	"tokentape/internal/report/html"
 	"tokentape/tape"
 )
 
@@ -20,7 +21,7 @@ func (a *app) reportCommand() *cobra.Command {
 	var windows, as []string
 	var format string
 	var out outFile
-	var check, full, schema bool
+	var check, full, schema, withText bool
 	var expect, sets []string
 	var power, lang string
 	var picture chartFlags
@@ -39,6 +40,7 @@ What is known only later (prices, devices, limits) is given by --set and --expec
   tokentape report runs/first-run/2026-11-30T040000Z --window steady,seconds:10..60
   tokentape report runs/first-run/2026-11-30T040000Z --format markdown --out report.md
   tokentape report runs/first-run/2026-11-30T040000Z --format html --out report.html
+  tokentape report runs/first-run/2026-11-30T040000Z --format html --with-text --out texts.html
   tokentape report runs/first-run/2026-11-30T040000Z --chart ttft-time --out ttft.svg
   tokentape report runs/first-run/2026-11-30T040000Z --set devices=8 --set cost.per_device_hour=2.5
   tokentape report runs/first-run/2026-11-30T040000Z --as vllm,aisbench
@@ -59,6 +61,7 @@ What is known only later (prices, devices, limits) is given by --set and --expec
 	cmd.Flags().StringVar(&format, "format", "console", "console, markdown, json, html (a page that needs nothing else), csv (statistics), requests (csv, one line a request), server (csv, what metrics pages said); vllm, sglang: the result file of that tool's client; aisbench: its work folder below --out")
 	cmd.Flags().StringSliceVar(&as, "as", nil, "show the tape under other tools' definitions too: "+strings.Join(analysis.AsTools(), ", "))
 	cmd.Flags().BoolVar(&full, "full", false, "every table, interval and warning (console, markdown), as in report.txt; the lists of one value a request (vllm, sglang)")
+	cmd.Flags().BoolVar(&withText, "with-text", false, fmt.Sprintf("html: hold prompts and answers too, the first %d and last %d characters of each, of %s requests at most; answers are there after record.output: full, prompts where the dataset is as it was", html.TextHead, html.TextTail, report.Number(html.MostTexts)))
 	out.register(cmd, "write to this file, which must not exist yet (aisbench: into this folder); default: print")
 	picture.register(cmd)
 	cmd.Flags().StringVar(&lang, "lang", "", langHelp)
@@ -91,6 +94,9 @@ What is known only later (prices, devices, limits) is given by --set and --expec
 		}
 		if exported && (len(windows) > 0 || len(as) > 0) {
 			return usageError("--format "+format+": the file of another tool, which knows neither windows nor other tools", "leave --window and --as out")
+		}
+		if withText && (format != formatHTML || picture.name != "") {
+			return usageError("--with-text: only the page has a place for prompts and answers", "tokentape report RUN --format html --with-text --out texts.html")
 		}
 		if err := picture.check(cmd); err != nil {
 			return err
@@ -136,7 +142,13 @@ What is known only later (prices, devices, limits) is given by --set and --expec
 		case exported:
 			err = a.export(format, path, out, full)
 		case format == formatHTML:
-			err = a.page(res, lang, out)
+			page := html.Options{Lang: lang}
+			if withText {
+				page.Texts, err = a.texts(path, res)
+			}
+			if err == nil {
+				err = a.page(res, page, out)
+			}
 		default:
 			err = a.emit(view, res, out, report.Options{Full: full, Lang: lang})
 		}

@@ -23,6 +23,7 @@ import (
 	"tokentape/internal/probe"
 	"tokentape/internal/provenance"
 	"tokentape/internal/report"
+	"tokentape/internal/report/html"
 	"tokentape/internal/resource"
 	"tokentape/internal/run"
 	"tokentape/internal/telemetry"
@@ -384,7 +385,7 @@ func writeReports(dir *runDir, res *analysis.Results) error {
 		dir.write("report.txt", func(f *os.File) error { return report.Console(f, res, report.Options{Width: 100, Full: true}) }),
 		dir.write("stats.csv", func(f *os.File) error { return report.StatsCSV(f, res) }),
 		dir.write("requests.csv", func(f *os.File) error { return report.RequestsCSV(f, res) }),
-		dir.write(pageName, func(f *os.File) error { return writePage(f, res, "") }),
+		dir.write(pageName, func(f *os.File) error { return writePage(f, res, html.Options{}) }),
 		writeServer(dir, res),
 	)
 }

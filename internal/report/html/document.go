@@ -38,6 +38,7 @@ type head struct {
 	Defs     map[string]definition   `json:"defs"`
 	Words    map[string][2]string    `json:"words"`
 	Lang     string                  `json:"lang"`
+	Texts    *textsHead              `json:"texts,omitempty"`
 }
 
 // leftOut says what the document holds less of than the tape.
@@ -116,11 +117,15 @@ func pointers(vs []*float64) []*number {
 // as 4 bytes little-endian, the head as JSON, the columns (see Column) one after the
 // other. Rows are in plan order. Errors: those of w, and Results that hold a NaN.
 func Document(w io.Writer, r *analysis.Results, lang string) error {
+	return document(w, r, lang, nil)
+}
+
+func document(w io.Writer, r *analysis.Results, lang string, texts *Texts) error {
 	if err := report.Finite(r); err != nil {
 		return err
 	}
 	h := head{
-		Schema: DocumentSchema, Run: r.Run, Rows: r.Rows.Len(), Lang: lang, Words: dictionary(), Defs: definitions(r),
+		Schema: DocumentSchema, Run: r.Run, Rows: r.Rows.Len(), Lang: lang, Texts: newTextsHead(texts), Words: dictionary(), Defs: definitions(r),
 		// Lists, never null.
 		Latency: []latencyHead{}, Dists: []analysis.Distribution{}, ByInput: []analysis.LengthGroup{}, ByCached: []analysis.LengthGroup{},
 		Failures: []analysis.FailureGroup{}, Windows: []string{}, Columns: []Column{},

@@ -20,14 +20,16 @@ var files embed.FS
 
 // scripts are the page's code in the order in which it runs. What is in draw needs
 // no page: it draws on whatever has the methods of a canvas that it calls.
-var scripts = []string{"base.js", "data.js", "draw.js", "charts.js", "time.js", "dist.js", "waterfall.js", "rows.js", "page.js"}
+var scripts = []string{"base.js", "data.js", "draw.js", "charts.js", "time.js", "dist.js", "waterfall.js", "texts.js", "rows.js", "page.js"}
 
 // Languages are those that Options.Lang can be.
 func Languages() []string { return dict.Languages() }
 
-// Options say how a page begins; its reader can change both.
+// Options say how a page begins, and what it holds beside the Results.
 type Options struct {
 	Lang string // of Languages; "": English
+	// Texts are prompts and answers to hold; nil, as always unless it is asked for: none.
+	Texts *Texts
 }
 
 // Write writes report.html: one file, whole in itself. It asks Results for Charts;
@@ -41,7 +43,7 @@ func Write(w io.Writer, r *analysis.Results, o Options) error {
 		return fmt.Errorf("language %q: one of %s", o.Lang, strings.Join(Languages(), ", "))
 	}
 	var data bytes.Buffer
-	if err := Document(&data, r, o.Lang); err != nil {
+	if err := document(&data, r, o.Lang, o.Texts); err != nil {
 		return err
 	}
 	script, err := code()

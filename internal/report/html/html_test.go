@@ -463,19 +463,24 @@ func contrast(t *testing.T, a, b string) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// The data of a page is base64 and nothing else.
-func TestDataElement(t *testing.T) {
-	page := render(t, filled(`</script>`), "zh")
+// data is the document in a page.
+func data(t *testing.T, page string) []byte {
+	t.Helper()
 	_, rest, ok := strings.Cut(page, `<script type="application/octet-stream" id="data">`)
-	data, _, ok2 := strings.Cut(rest, "</script>")
+	text, _, ok2 := strings.Cut(rest, "</script>")
 	if !ok || !ok2 {
 		t.Fatal("no data")
 	}
-	doc, err := base64.StdEncoding.DecodeString(data)
+	doc, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, _ := unpack(t, doc)
+	return doc
+}
+
+// The data of a page is base64 and nothing else.
+func TestDataElement(t *testing.T) {
+	h, _ := unpack(t, data(t, render(t, filled(`</script>`), "zh")))
 	if h.Schema != DocumentSchema || h.Lang != "zh" {
 		t.Errorf("%s %s", h.Schema, h.Lang)
 	}

@@ -135,7 +135,16 @@ func (s *Source) Item(i int64) (workload.Item, error) {
 	if i < 0 || i >= s.picked.n {
 		return workload.Item{}, fmt.Errorf("%s: there is no item %d among %d (0 is the first)", s.w.Dataset.Path, i, s.picked.n)
 	}
-	row, err := s.file.Row(s.picked.row(i))
+	item, err := s.made(s.picked.row(i))
+	if err == nil && s.times != nil {
+		item.At = s.times[i]
+	}
+	return item, err
+}
+
+// made is the item of a row of the file.
+func (s *Source) made(index int64) (workload.Item, error) {
+	row, err := s.file.Row(index)
 	if err != nil {
 		return workload.Item{}, err
 	}
@@ -148,9 +157,6 @@ func (s *Source) Item(i int64) (workload.Item, error) {
 		return workload.Item{}, err
 	}
 	item.Ref = workload.Ref{Row: row.Index, Offset: row.Offset, SHA256: sum}
-	if s.times != nil {
-		item.At = s.times[i]
-	}
 	return item, nil
 }
 

@@ -41,6 +41,7 @@ function switches() {
     relabel();
     refreshCharts();
     makeDefinitions();
+    if (texts.row >= 0) showTexts(texts.row);
     if (state.doc.rows && find("#row-table")) showRows();
   });
   find("#print").addEventListener("click", () => print());
@@ -116,6 +117,7 @@ async function start() {
   makeClient();
   makeDists();
   makeFall();
+  makeTexts();
   makeRows();
   links();
   tips();

@@ -211,6 +211,7 @@ function selectPlace(p, show) {
   fall.selected = p;
   const row = fall.order[p];
   describe(fall.info, row);
+  showTexts(row);
   markRow(row);
   if (show) {
     const [a, b] = time.view, from = fall.begin[p], to = fall.rel[p] + (last(p) || 0);
@@ -223,6 +224,7 @@ function selectPlace(p, show) {
 
 // showRow brings a request into view, its line tall enough to see.
 function showRow(row) {
+  showTexts(row);
   const p = fall.place ? fall.place[row] : -1;
   if (p < 0) return;
   const from = fall.begin[p], long = Math.max((last(p) || 0) + fall.rel[p] - from, (time.all[1] - time.all[0]) / 1e4);
