@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"tokentape/internal/clock"
+)
+
+// bare is the reference client: net/http, read, split into events, stamp into a slice,
+// and nothing else. It decodes nothing, records nothing and checks nothing.
+func bare(l load) (sent, error) {
+	clk := clock.New()
+	transport := &http.Transport{MaxIdleConnsPerHost: int(max(l.Concurrency, 4096)), DisableCompression: true}
+	all, lag := make([]stamps, l.Requests), make([]int64, l.Requests)
+	prompt := strings.Repeat("word ", max(l.Prompt/5, 3))
+	slots := make(chan struct{}, max(l.Concurrency, 1))
+	idle, cpu := peakRSS(), processCPU()
+	begin := clk.Now()
+	var ok atomic.Int64
+	var group sync.WaitGroup
+	for i := range l.Requests {
+		due := begin
+		if l.Rate > 0 {
+			due += int64(float64(i) / l.Rate * 1e9)
+			_ = clk.SleepUntil(context.Background(), due)
+		}
+		if l.Concurrency > 0 {
+			slots <- struct{}{}
+		}
+		group.Go(func() {
+			if l.Concurrency > 0 {
+				defer func() { <-slots }()
+			}
+			s := &all[i]
+			s.ID = fmt.Sprint(i)
+			body := fmt.Sprintf(`{"model":"bench","stream":true,"max_tokens":%d,"messages":[{"role":"user","content":"%d %s"}]}`, l.Events, i, prompt)
+			req, _ := http.NewRequest("POST", l.URL, strings.NewReader(body))
+			req.Header.Set("X-Request-Id", s.ID)
+			if l.Lags {
+				req = req.WithContext(httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{
+					WroteHeaders: func() { lag[i] = clk.Now() - due }}))
+			}
+			s.Released = clk.Machine(clk.Now())
+			if resp, err := transport.RoundTrip(req); err == nil {
+				if readEvents(resp, clk, s, l.Events) {
+					ok.Add(1)
+				}
+				resp.Body.Close()
+			}
+		})
+	}
+	group.Wait()
+	out := sent{OK: ok.Load(), Failed: l.Requests - ok.Load(), CPU: processCPU() - cpu, RSS: peakRSS(), RSSIdle: idle}
+	if l.Lags {
+		out.Lag = newLags(lag)
+	}
+	if l.Stamps != "" {
+		return out, writeGob(l.Stamps, all)
+	}
+	return out, nil
+}
+
+// readEvents stamps every event of a response; those after the last token are cut off.
+func readEvents(resp *http.Response, clk *clock.Clock, s *stamps, events int) bool {
+	s.Events = make([]int64, 0, events+3)
+	buf, have := make([]byte, 4<<10), 0
+	for {
+		n, err := resp.Body.Read(buf[have:])
+		t := clk.Machine(clk.Now())
+		have += n
+		at := 0
+		for {
+			end := bytes.Index(buf[at:have], []byte("\n\n"))
+			if end < 0 {
+				break
+			}
+			s.Events = append(s.Events, t)
+			at += end + 2
+		}
+		have = copy(buf, buf[at:have])
+		if err != nil {
+			whole := len(s.Events) == events+3
+			s.Events = s.Events[:min(len(s.Events), events)]
+			return whole
+		}
+	}
+}

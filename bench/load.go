@@ -1,0 +1,44 @@
+package main
+
+// load is what a client is asked to send. Both clients send the same.
+type load struct {
+	URL         string  `json:"url"`
+	Requests    int64   `json:"requests"`
+	Concurrency int64   `json:"concurrency,omitempty"` // 0: no cap
+	Rate        float64 `json:"rate,omitempty"`        // requests/s at constant distance; 0: closed loop
+	Events      int     `json:"events"`                // of each answer: what max_tokens asks for
+	Prompt      int     `json:"prompt,omitempty"`      // bytes of each prompt; 0: a short question
+	Lags        bool    `json:"lags,omitempty"`        // report pacer lag
+	Stamps      string  `json:"stamps,omitempty"`      // file of the stamps, written in the end; "": none
+	Profile     string  `json:"profile,omitempty"`     // file of a CPU profile of the load; "": none
+	Verdict     bool    `json:"verdict,omitempty"`     // analyse the own tape and say what client_bound is
+}
+
+// sent is what a client says when it has ended. Times are ns.
+type sent struct {
+	OK      int64 `json:"ok"` // answers read to their end
+	Failed  int64 `json:"failed"`
+	CPU     int64 `json:"cpu"`      // processor time from before the first request until everything was on disk
+	RSS     int64 `json:"rss"`      // most memory resident, bytes
+	RSSIdle int64 `json:"rss_idle"` // and right before the load
+	// Lag is due to first byte written.
+	Lag      *lags  `json:"lag,omitempty"`
+	PacerCPU int64  `json:"pacer_cpu,omitempty"` // of the pacer's thread; 0: not observed
+	Tape     int64  `json:"tape,omitempty"`      // bytes
+	Verdict  string `json:"verdict,omitempty"`   // result of client_bound: pass, miss, not_observed
+	Why      string `json:"why,omitempty"`
+}
+
+// lags are quantiles of the time from due to the first byte written, in ns.
+type lags struct {
+	P50 int64 `json:"p50"`
+	P99 int64 `json:"p99"`
+	Max int64 `json:"max"`
+}
+
+func newLags(ns []int64) *lags {
+	if len(ns) == 0 {
+		return nil
+	}
+	return &lags{quantile(ns, 0.5), quantile(ns, 0.99), quantile(ns, 1)}
+}
