@@ -90,6 +90,7 @@ func Default() *Spec {
 		Telemetry: Telemetry{Interval: Duration(time.Second), KernelStamps: "sample"},
 		Seeds:     Seeds{Run: 1},
 		Sweep:     Sweep{Until: Until{Metric: "ttft_ms.p50"}, Order: "up", Repeats: 1, Prompts: "distinct", MostPoints: 200},
+		Search:    Search{Share: 0.95, Goal: "highest", Precision: 0.05, MostLooks: 16, Prompts: "distinct"},
 	}
 }
 

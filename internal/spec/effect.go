@@ -58,6 +58,7 @@ func (s *Spec) withoutEffect() []noEffect {
 	s.prepareEffect(idle)
 	s.mixEffect(idle)
 	s.sweepEffect(idle)
+	s.searchEffect(idle)
 	s.economyEffect(idle)
 	open, replay := l.Open(), l.Arrivals == "replay"
 	const needsRate = "without load.rate there are no arrivals: each request waits for a free slot"

@@ -40,6 +40,9 @@ func choices() map[string][]string {
 		"sweep.prompts":               {"distinct", "same"},
 		"sweep.over.scale":            {"linear", "log"},
 		"sweep.until.metric":          untilMetrics(),
+		"search.for":                  {"rate", "concurrency"},
+		"search.goal":                 {"highest", "goodput"},
+		"search.prompts":              {"distinct", "same"},
 		"telemetry.metrics.kind":      {"auto", "sglang", "vllm", "tgi", "dynamo", "llamacpp", "node", "dcgm", "npu", "other"},
 	}
 }

@@ -26,6 +26,7 @@ type Spec struct {
 	Provenance Provenance        `json:"provenance"`
 	Seeds      Seeds             `json:"seeds"`
 	Sweep      Sweep             `json:"sweep,omitzero"`
+	Search     Search            `json:"search,omitzero"`
 
 	from map[string]place // where each given value came from, by field path
 }
@@ -520,4 +521,32 @@ type Until struct {
 type Between struct {
 	// URL that is sent a POST, such as one that empties the prefix cache; a path such as /flush_cache is that of each server. One that fails is said in the table. Left out: nothing is sent.
 	Post string `json:"post"`
+}
+
+// Search looks for the highest load that keeps limits (tokentape search): load.rate or
+// load.concurrency takes value after value, and the rest of the spec holds at all of
+// them. One look is load.requests or load.duration long.
+type Search struct {
+	// What is sought: rate (load.rate, an open loop) or concurrency (load.concurrency, a closed one).
+	For string `json:"for"`
+	// The least load, where the search begins.
+	From float64 `json:"from"`
+	// The most load.
+	To float64 `json:"to"`
+	// Limits. Of each request: [ttft_ms < 500, tpot_ms < 30]; they go into report.slo, and share of the requests must keep all of them. Of the results of a look: [steady.ttft_ms.p95 < 2000]. Left out: report.slo alone.
+	SLO []string `json:"slo"`
+	// Share of requests, above 0 and below 1, that must keep report.slo.
+	Share float64 `json:"share"`
+	// highest: the highest load that holds; goodput: the load with the most requests per second that keep report.slo.
+	Goal string `json:"goal"`
+	// Two loads are told apart when the higher is at least 1 + precision times the lower.
+	Precision float64 `json:"precision"`
+	// Runs at most, those that measure the winner again among them. The more, the wider every bound: all decisions together are right with 95 %.
+	MostLooks int64 `json:"most_looks"`
+	// Time of all looks together; left out: no bound.
+	AtMost Duration `json:"at_most"`
+	// Length of a first run whose load climbs from from to to until the limits break, to know where to begin. Left out: none.
+	Ramp Duration `json:"ramp"`
+	// distinct: no two looks send the same rows of the dataset; same: all send the same ones, which the server's prefix cache may then hold.
+	Prompts string `json:"prompts"`
 }

@@ -15,6 +15,9 @@ import (
 // not: only what needs one can say so. Positions are those of Read; a Spec made
 // in code has none.
 func (s *Spec) Validate() []Issue {
+	if !s.Search.IsZero() {
+		return appendNew(s.checkFields(), s.checkSearch())
+	}
 	if !s.Sweep.IsZero() {
 		return appendNew(s.checkFields(), s.checkSweep())
 	}
@@ -122,6 +125,7 @@ func (s *Spec) checkFields() []Issue {
 	c.telemetry()
 	c.notes()
 	c.sweep()
+	c.search()
 	for _, f := range []struct {
 		path  string
 		value *int64

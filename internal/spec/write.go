@@ -46,6 +46,7 @@ func (s *Spec) Masked() *Spec {
 	m.Workload.Mix = slices.Clone(s.Workload.Mix)
 	m.Sweep = s.Sweep.clone()
 	m.Sweep.eachValue(maskText)
+	m.Search.SLO = slices.Clone(s.Search.SLO)
 	m.Seeds.Mix = cloneInt(s.Seeds.Mix)
 	m.Load.Stages = slices.Clone(s.Load.Stages)
 	m.Seeds.Think = cloneInt(s.Seeds.Think)
@@ -157,11 +158,11 @@ func (s *Spec) YAML() []byte {
 		}
 	}
 	skip := map[string]bool{}
-	if m.Sweep.IsZero() {
+	if m.Sweep.IsZero() && m.Search.IsZero() {
 		for _, e := range m.withoutEffect() {
 			skip[e.path] = true
 		}
-		skip["sweep"] = true
+		skip["sweep"], skip["search"] = true, true
 	} else {
 		skip = m.notOfSweep()
 		m.sweepPaths(func(p string) string {
