@@ -47,7 +47,7 @@ func Ask(name string) (Condition, error) {
 		return c, nil
 	}
 	if c.Window == "" {
-		if take(rest, KindCount, KindLoad, KindVerdict, KindCheck, KindRequest, KindTerm) || take("checks."+rest, KindCheck) || take("counts."+rest, KindCount) || take("load."+rest, KindLoad) || take("server."+rest, KindServer) {
+		if take(rest, KindCount, KindLoad, KindVerdict, KindCheck, KindRequest, KindTerm, KindPoint) || take("checks."+rest, KindCheck) || take("counts."+rest, KindCount) || take("load."+rest, KindLoad) || take("server."+rest, KindServer) {
 			return c, nil
 		}
 		if i := strings.LastIndexByte(rest, '.'); i > 0 {

@@ -28,7 +28,11 @@ var tables = map[string]struct {
 	"load":    {runHead, loadFacts, ofRun},
 	"counts":  {runHead, counts, ofRun},
 	"server":  {[]string{"name", "called", "unit", "definition"}, serverRows, func(e Entry) []string { return []string{code(e.Name), e.Title, e.Unit, e.Definition} }},
-	"terms":   {[]string{"word", "meaning"}, terms, func(e Entry) []string { return []string{e.Name, e.Definition} }},
+	"point": {[]string{"name", "called", "unit", "definition", "from the tape's", "absent when", "better"}, pointRows,
+		func(e Entry) []string {
+			return []string{code(e.Name), e.Title, e.Unit, e.Definition, codes(e.Fields), e.Absent, e.Better}
+		}},
+	"terms": {[]string{"word", "meaning"}, terms, func(e Entry) []string { return []string{e.Name, e.Definition} }},
 	"checks": {[]string{"check", "severity", "misses when"}, checks,
 		func(e Entry) []string {
 			return []string{code(strings.TrimPrefix(e.Name, "checks.")), e.Severity, e.Definition}

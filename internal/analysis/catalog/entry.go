@@ -20,6 +20,7 @@ const (
 	KindCheck   Kind = "check"   // checks.client_bound is pass, miss or not_observed; checks.client_bound.value a number
 	KindTerm    Kind = "term"    // a word of the report that is no value: release, cohort
 	KindRequest Kind = "request" // of a request, and not summed up: finish, tokens.cached
+	KindPoint   Kind = "point"   // a value of a point of a sweep, in curve.json: backlog_slope_per_s
 	KindServer  Kind = "server"  // what a metrics page of the server says: server.queue_depth, per window and page
 )
 
@@ -69,7 +70,7 @@ var Stats = []string{"n", "n_eff", "mean", "sd", "min", "max", "p50", "p75", "p9
 // WindowKinds are the windows that a run has of itself.
 var WindowKinds = []string{"whole", "stable", "steady"}
 
-var all = slices.Concat(metrics, requestFacts, systemRows, deviceRows, windowFacts, loadFacts, counts, verdicts, checks, serverRows, terms)
+var all = slices.Concat(metrics, requestFacts, systemRows, deviceRows, windowFacts, loadFacts, counts, verdicts, checks, serverRows, pointRows, terms)
 
 // All are the entries in the order of docs/metrics.md.
 func All() []Entry { return slices.Clone(all) }

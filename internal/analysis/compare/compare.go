@@ -165,7 +165,7 @@ func (c *comparison) compare() (*Comparison, error) {
 	for _, b := range c.sides[1:] {
 		c.out.Pairs = append(c.out.Pairs, c.pair(c.sides[0], b))
 	}
-	c.decide()
+	Together([]*Comparison{c.out})
 	return c.out, nil
 }
 

@@ -57,17 +57,20 @@ func method(a, b *side, p *Pair) string {
 	return text
 }
 
-// decide corrects the p-values for their number and gives every verdict.
-func (c *comparison) decide() {
+// Together corrects the p-values of several comparisons as one family: whoever holds
+// many against each other at once asks as many questions. Verdicts and lines follow.
+func Together(all []*Comparison) {
 	var family []*Metric
-	for i := range c.out.Pairs {
-		for k := range c.out.Pairs[i].Metrics {
-			if m := &c.out.Pairs[i].Metrics[k]; m.Decides && m.P != nil {
-				family = append(family, m)
+	for _, c := range all {
+		for i := range c.Pairs {
+			for k := range c.Pairs[i].Metrics {
+				m := &c.Pairs[i].Metrics[k]
+				if m.PAdjusted = nil; m.Decides && m.P != nil {
+					family = append(family, m)
+				}
 			}
 		}
 	}
-	c.out.Family = len(family)
 	ps := make([]float64, len(family))
 	for i, m := range family {
 		ps[i] = *m.P
@@ -75,14 +78,17 @@ func (c *comparison) decide() {
 	for i, p := range stat.Holm(ps) {
 		family[i].PAdjusted = ref(p)
 	}
-	for i := range c.out.Pairs {
-		p := &c.out.Pairs[i]
-		for k := range p.Metrics {
-			p.Metrics[k].judge()
+	for _, c := range all {
+		c.Family = len(family)
+		for i := range c.Pairs {
+			p := &c.Pairs[i]
+			for k := range p.Metrics {
+				p.Metrics[k].judge()
+			}
+			p.judge()
 		}
-		p.judge()
+		c.conclude()
 	}
-	c.conclude()
 }
 
 // judge gives the verdict of one metric. Different: the test says so, after
@@ -182,38 +188,39 @@ func (m *Metric) text() string {
 }
 
 // conclude makes the one verdict of all pairs.
-func (c *comparison) conclude() {
+func (c *Comparison) conclude() {
+	c.Verdict = ""
 	for _, v := range []string{Worse, Undecided, Better, Same} {
-		for _, p := range c.out.Pairs {
-			if p.Verdict == v && c.out.Verdict == "" {
-				c.out.Verdict = v
+		for _, p := range c.Pairs {
+			if p.Verdict == v && c.Verdict == "" {
+				c.Verdict = v
 			}
 		}
 	}
-	if len(c.out.Pairs) == 1 {
-		c.out.Line = c.out.Pairs[0].Line + c.unfit()
+	if len(c.Pairs) == 1 {
+		c.Line = c.Pairs[0].Line + c.unfit()
 		return
 	}
 	var parts []string
-	for _, p := range c.out.Pairs {
+	for _, p := range c.Pairs {
 		parts = append(parts, p.B+" "+p.Verdict)
 	}
-	c.out.Line = "against " + c.out.Pairs[0].A + ": " + strings.Join(parts, ", ")
-	c.out.Line += c.unfit()
+	c.Line = "against " + c.Pairs[0].A + ": " + strings.Join(parts, ", ")
+	c.Line += c.unfit()
 }
 
 // unfit ends the line of a verdict that rests on runs that are not fit for use; "" when
 // all are. The reason is named where it is one for all.
-func (c *comparison) unfit() string {
+func (c *Comparison) unfit() string {
 	all, reason := 0, ""
 	n := 0
-	for _, s := range c.sides {
-		for _, r := range s.runs {
+	for _, s := range c.Sides {
+		for _, r := range s.Runs {
 			all++
-			if r.ref.Fit {
+			if r.Fit {
 				continue
 			}
-			_, why, _ := strings.Cut(r.ref.Verdict, ": ")
+			_, why, _ := strings.Cut(r.Verdict, ": ")
 			why, _, _ = strings.Cut(why, ";")
 			if n++; n == 1 {
 				reason = why
