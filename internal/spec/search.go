@@ -16,15 +16,8 @@ func (s Search) IsZero() bool { return s.For == "" }
 // Field is the one that is sought.
 func (s Search) Field() string { return "load." + s.For }
 
-// sloFields are the limits of report.slo by what a condition on every request calls
-// them.
-func (r *SLO) field(name string) *float64 {
-	return map[string]*float64{
-		"ttft_ms": &r.TTFT, "ttft_from_due_ms": &r.TTFTFromDue, "tpot_ms": &r.TPOT,
-		"itl_ms": &r.ITL, "e2e_ms": &r.E2E, "e2e_from_due_ms": &r.E2EFromDue,
-	}[name]
-}
-
+// sloNames are the limits of report.slo, each called as the value of a request that it
+// limits.
 var sloNames = []string{"ttft_ms", "ttft_from_due_ms", "tpot_ms", "itl_ms", "e2e_ms", "e2e_from_due_ms"}
 
 // Conditions are those of slo on the results of a look; what is on requests is in
@@ -175,67 +168,50 @@ type LookAt struct {
 	At    float64 // load
 	Times int64   // length, in looks of the declared length
 	Seed  int64
-	// Rows of the dataset beyond workload.dataset.skip: so many from First. Rows 0: all.
-	First, Rows int64
-	// Ramp are rising loads in place of At, in equal parts of RampFor.
-	Ramp    []float64
-	RampFor Duration
+	// Ramp are rising loads in place of At, in equal parts of search.ramp.
+	Ramp []float64
 }
 
-// look makes the spec of a search that of one look.
-func (d *decoder) look(l LookAt) {
-	s := d.spec
+// LookSets are the assignments of one look, for ReadPoint: an ordinary run of its own
+// load, length, seed and limits.
+func (s *Spec) LookSets(l LookAt) []PointSet {
 	w := s.Search
-	give := func(path string) {
-		if _, ok := d.from[path]; !ok {
-			d.from[path] = place{origin: "search"}
-		}
+	var sets []PointSet
+	give := func(path, value string) {
+		sets = append(sets, PointSet{Set: Set{Path: path, Value: value, Origin: "search"}})
 	}
+	expect := slices.Clone(s.Expect)
 	for _, text := range w.SLO {
 		c, err := catalog.Parse(text)
 		switch {
 		case err != nil || c.Number == nil:
 		case c.PerRequest():
-			if f := s.Report.SLO.field(c.Name); f != nil {
-				*f = *c.Number
-				give("report.slo." + c.Name)
-			}
-		case !slices.Contains(s.Expect, text):
-			s.Expect = append(slices.Clip(s.Expect), text)
-			give("expect")
+			give("report.slo."+c.Name, plainText(*c.Number))
+		case !slices.Contains(expect, text):
+			expect = append(expect, text)
 		}
 	}
-	times := max(1, l.Times)
-	s.Load.Requests *= times
-	if s.Load.Duration *= Duration(times); len(l.Ramp) > 0 {
-		s.Load.Requests, s.Load.Duration = 0, 0
-		d.forget("load.requests")
-		d.forget("load.duration")
+	if len(expect) > len(s.Expect) {
+		give("expect", flow(expect))
+	}
+	give("seeds.run", strconv.FormatInt(l.Seed, 10))
+	if len(l.Ramp) > 0 {
+		var stages []string
 		for _, at := range l.Ramp {
-			st := Stage{Rate: at, Duration: l.RampFor / Duration(len(l.Ramp))}
-			if w.For == "concurrency" {
-				st = Stage{Concurrency: int64(at), Duration: st.Duration}
-			}
-			s.Load.Stages = append(s.Load.Stages, st)
+			stages = append(stages, fmt.Sprintf("{%s: %s, duration: %s}", w.For, plainText(at), w.Ramp/Duration(len(l.Ramp))))
 		}
-		give("load.stages")
-	} else {
-		d.set(Set{Path: w.Field(), Value: strconv.FormatFloat(l.At, 'f', -1, 64), Origin: "search"})
+		give("load.requests", "none")
+		give("load.duration", "none")
+		give("load.stages", "["+strings.Join(stages, ", ")+"]")
+		return sets
 	}
-	s.Seeds.Run = l.Seed
-	give("seeds.run")
-	if l.Rows > 0 {
-		s.Workload.Dataset.Skip += l.First
-		s.Workload.Dataset.Limit = l.Rows
-		give("workload.dataset.skip")
-		give("workload.dataset.limit")
+	give(w.Field(), plainText(l.At))
+	times := max(1, l.Times)
+	if s.Load.Requests > 0 && s.given("load.requests") {
+		give("load.requests", strconv.FormatInt(s.Load.Requests*times, 10))
 	}
-	s.Search = Default().Search
-	d.forget("search")
-}
-
-// ReadLook is Read of one look of a search: path and sets as the search was read, then
-// what the look gives, and no search any more.
-func ReadLook(path string, env func(string) (string, bool), sets []Set, l LookAt) (*Spec, []Issue) {
-	return readThen(path, env, sets, func(d *decoder) { d.look(l) })
+	if s.Load.Duration > 0 {
+		give("load.duration", (s.Load.Duration * Duration(times)).String())
+	}
+	return sets
 }

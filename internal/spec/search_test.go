@@ -62,18 +62,19 @@ func TestSearchBadValues(t *testing.T) {
 	}
 }
 
-// TestReadLook: a look is an ordinary spec, of its own load, rows, seed and limits.
-func TestReadLook(t *testing.T) {
+// TestLookSets: a look is an ordinary spec, of its own load, seed and limits.
+func TestLookSets(t *testing.T) {
 	path := searchSpec(t, goodSearch)
-	if _, issues := Read(path, nil, nil); len(issues) > 0 {
-		t.Fatal(issues)
-	}
-	s, issues := ReadLook(path, nil, nil, LookAt{At: 11.31, Times: 2, Seed: 9, First: 1000, Rows: 1200})
+	base, issues := Read(path, nil, nil)
 	if len(issues) > 0 {
 		t.Fatal(issues)
 	}
-	if s.Load.Rate != 11.31 || s.Load.Requests != 1000 || s.Seeds.Run != 9 || s.Workload.Dataset.Skip != 1005 || s.Workload.Dataset.Limit != 1200 || !s.Search.IsZero() {
-		t.Errorf("%+v %+v", s.Load, s.Workload.Dataset)
+	s, issues := ReadPoint(path, nil, nil, base.LookSets(LookAt{At: 11.31, Times: 2, Seed: 9}))
+	if len(issues) > 0 {
+		t.Fatal(issues)
+	}
+	if s.Load.Rate != 11.31 || s.Load.Requests != 1000 || s.Seeds.Run != 9 || !s.Search.IsZero() {
+		t.Errorf("%+v", s.Load)
 	}
 	if s.Report.SLO.TTFT != 500 || !reflect.DeepEqual(s.Expect, []string{"steady.e2e_ms.p99 < 9000"}) {
 		t.Errorf("%+v %v", s.Report.SLO, s.Expect)
@@ -82,7 +83,8 @@ func TestReadLook(t *testing.T) {
 	if len(issues) > 0 || again.Load.Rate != 11.31 {
 		t.Errorf("the look's own spec reads back as %v %v", again.Load, issues)
 	}
-	s, issues = ReadLook(path, nil, nil, LookAt{Seed: 9, Ramp: []float64{1, 2, 4}, RampFor: Duration(3e9)})
+	base.Search.Ramp = Duration(3e9)
+	s, issues = ReadPoint(path, nil, nil, base.LookSets(LookAt{Seed: 9, Ramp: []float64{1, 2, 4}}))
 	if len(issues) > 0 || len(s.Load.Stages) != 3 || s.Load.Stages[1].Rate != 2 || s.Load.Stages[1].Duration != Duration(1e9) {
 		t.Errorf("ramp: %+v %v", s.Load.Stages, issues)
 	}

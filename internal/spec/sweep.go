@@ -444,8 +444,9 @@ func (d *decoder) point(s *Spec, sets []PointSet) {
 		d.forget("load.requests")
 		d.from["load.duration"] = at("sweep.until.at_most")
 	}
-	s.Sweep = Default().Sweep
+	s.Sweep, s.Search = Default().Sweep, Default().Search
 	d.forget("sweep")
+	d.forget("search")
 }
 
 // ReadPoint is Read of one point of a sweep: path and sets as the sweep was read, then
