@@ -24,6 +24,7 @@ const (
 	KindAchieved = "achieved" // what ended ÷ what was offered
 	KindFailures = "failures" // share of failed requests
 	KindGoodput  = "goodput"  // good requests per second: measured, and no limit
+	KindReached  = "reached"  // what a look needs to be of its load at all; null: it was not reached
 )
 
 // Conventions, printed with the verdict.
@@ -107,6 +108,8 @@ func (f *Fact) judge(alpha float64) {
 	}
 	switch f.Kind {
 	case KindGoodput:
+	case KindReached:
+		f.Lo, f.Hi, f.Result = nil, nil, Holds
 	case KindBacklog: // what cannot be told from no growth is none
 		f.Result = Holds
 		if f.Lo != nil && *f.Lo > f.Limit && v > GrowthShare*f.Offered {
