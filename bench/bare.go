@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptrace"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +17,9 @@ import (
 func bare(l load) (sent, error) {
 	clk := clock.New()
 	transport := &http.Transport{MaxIdleConnsPerHost: int(max(l.Concurrency, 4096)), DisableCompression: true}
+	if l.Lags {
+		dialStamped(transport, clk)
+	}
 	all, lag := make([]stamps, l.Requests), make([]int64, l.Requests)
 	prompt := strings.Repeat("word ", max(l.Prompt/5, 3))
 	slots := make(chan struct{}, max(l.Concurrency, 1))
@@ -43,9 +45,9 @@ func bare(l load) (sent, error) {
 			body := fmt.Sprintf(`{"model":"bench","stream":true,"max_tokens":%d,"messages":[{"role":"user","content":"%d %s"}]}`, l.Events, i, prompt)
 			req, _ := http.NewRequest("POST", l.URL, strings.NewReader(body))
 			req.Header.Set("X-Request-Id", s.ID)
+			var late func() int64
 			if l.Lags {
-				req = req.WithContext(httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{
-					WroteHeaders: func() { lag[i] = clk.Now() - due }}))
+				req, late = traceLag(req, clk, due)
 			}
 			s.Released = clk.Machine(clk.Now())
 			if resp, err := transport.RoundTrip(req); err == nil {
@@ -53,6 +55,9 @@ func bare(l load) (sent, error) {
 					ok.Add(1)
 				}
 				resp.Body.Close()
+				if l.Lags {
+					lag[i] = late()
+				}
 			}
 		})
 	}

@@ -36,6 +36,8 @@ type benchCase struct {
 var cases = []benchCase{
 	{"cpu", "events/s and processor time an event, without any delay", (*bench).cpu},
 	{"fidelity", "stamps against the server's truth, by streams in flight", (*bench).fidelity},
+	{"pace", "how late requests leave, by rate", (*bench).pace},
+	{"memory", "memory a stream in flight", (*bench).memory},
 }
 
 func caseNames() (names []string) {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"strings"
 )
 
 // level is a number of streams in flight, and how it is offered.
@@ -25,10 +27,10 @@ func newLevel(streams int64, seconds float64, pairs int) level {
 
 // levels are those of the flags.
 func (b *bench) levels() []level {
+	seconds := pick(b, 5.0, 2.5, 0.2)
 	if b.tiny {
-		return []level{newLevel(8, 0.2, 1)}
+		return []level{newLevel(8, seconds, 1)}
 	}
-	seconds := pick(b, 5.0, 2.5, 0)
 	if b.short {
 		return []level{newLevel(64, seconds, b.pairs), newLevel(512, seconds, b.pairs)}
 	}
@@ -37,7 +39,18 @@ func (b *bench) levels() []level {
 	for _, n := range []int64{1024, 2048, 4096, 10_000} {
 		all = append(all, newLevel(n, seconds, some))
 	}
-	return all
+	return append(all, overloads(seconds, some)...)
+}
+
+// overloads are levels at which a client must find that it made the numbers itself.
+func overloads(seconds float64, pairs int) []level {
+	one := newLevel(512, seconds, pairs)
+	one.name, one.env = "512, one thread", []string{"GOMAXPROCS=1"}
+	beside := newLevel(512, seconds, pairs)
+	beside.name, beside.hogs = "512, 4 busy processes", 4
+	both := newLevel(1024, seconds, pairs)
+	both.name, both.env, both.hogs = "1024, one thread, 4 busy processes", []string{"GOMAXPROCS=1"}, 4
+	return []level{one, beside, both}
 }
 
 // trial is a level as a load: streams begin one after the other over a second or more,
@@ -58,15 +71,59 @@ func (b *bench) fidelity() error {
 		Columns: columns("case|streams", "rate|tokens/s each", "client|client", "event_p50|event p50", "event_p99|event p99", "event_p99_ratio|÷ bare", "ttft_p50|TTFT p50", "ttft_p50_ratio|÷ bare", "ttft_p99|TTFT p99", "e2e_p50|E2E p50", "e2e_p99|E2E p99", "cpu_ns|CPU ns/event", "verdict|client-bound"),
 		Notes: []string{"medians over the pairs; ÷ bare: median of the pairs' ratios; TTFT and E2E: absolute differences",
 			"client-bound: how many of the runs' own verdicts say that the client made the numbers"}}
+	var said verdicts
 	for _, l := range b.levels() {
-		all, err := b.take("fidelity "+l.name, l.pairs, l.trial(), true)
+		stop, err := hogs(l.hogs)
 		if err != nil {
 			return err
 		}
+		all, err := b.take("fidelity "+l.name, l.pairs, l.trial(), true)
+		stop()
+		if err != nil {
+			t.Notes = append(t.Notes, "not measured: "+err.Error())
+			continue
+		}
 		b.fidelityRows(&t, l, all)
+		said.add(all[nameOurs], all[nameBare])
 	}
 	b.tables = append(b.tables, t)
+	b.goals = append(b.goals, said.goals()...)
+	if len(t.Rows) == 0 {
+		return errors.New(strings.Join(t.Notes, "; "))
+	}
 	return nil
+}
+
+// verdicts count what the runs' own verdicts said where the truth leaves no doubt.
+type verdicts struct{ bound, missed, clean, wrong int }
+
+// Stamp errors of p99, in ms, from which a run must be called client-bound when the
+// reference's is over it too, and under which it must not.
+const mustFire, mustNotFire = 5.0, 1.0
+
+func (v *verdicts) add(ours, bare runs) {
+	for i, r := range ours {
+		fired := r.Sent.Verdict == "miss"
+		switch p99 := r.Errors.EventP99; {
+		case p99 > mustFire && bare[i].Errors.EventP99 > mustFire:
+			v.bound++
+			if !fired {
+				v.missed++
+			}
+		case p99 < mustNotFire:
+			v.clean++
+			if fired {
+				v.wrong++
+			}
+		}
+	}
+}
+
+func (v verdicts) goals() []goal {
+	return []goal{
+		{Case: "fidelity", Text: "runs with a p99 stamp error over 5 ms, the reference's too, that the verdict did not call client-bound", Value: float64(v.missed), Loose: fmt.Sprintf("of %d such runs", v.bound)},
+		{Case: "fidelity", Text: "runs with a p99 stamp error under 1 ms that it did", Value: float64(v.wrong), Loose: fmt.Sprintf("of %d such runs", v.clean)},
+	}
 }
 
 var errorFigures = []struct {

@@ -22,11 +22,11 @@ type sent struct {
 	RSS     int64 `json:"rss"`      // most memory resident, bytes
 	RSSIdle int64 `json:"rss_idle"` // and right before the load
 	// Lag is due to first byte written.
-	Lag      *lags  `json:"lag,omitempty"`
-	PacerCPU int64  `json:"pacer_cpu,omitempty"` // of the pacer's thread; 0: not observed
-	Tape     int64  `json:"tape,omitempty"`      // bytes
-	Verdict  string `json:"verdict,omitempty"`   // result of client_bound: pass, miss, not_observed
-	Why      string `json:"why,omitempty"`
+	Lag        *lags   `json:"lag,omitempty"`
+	PacerCores float64 `json:"pacer_cores,omitempty"` // what the pacer's thread took; 0: not observed
+	Tape       int64   `json:"tape,omitempty"`        // bytes
+	Verdict    string  `json:"verdict,omitempty"`     // result of client_bound: pass, miss, not_observed
+	Why        string  `json:"why,omitempty"`
 }
 
 // lags are quantiles of the time from due to the first byte written, in ns.

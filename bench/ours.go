@@ -70,7 +70,6 @@ func ours(l load) (out sent, err error) {
 			return out, err
 		}
 	}
-	pacer := watchPacer(l.Lags)
 	out.RSSIdle = peakRSS()
 	cpu := processCPU()
 	undo := run.Tune()
@@ -88,16 +87,21 @@ func ours(l load) (out sent, err error) {
 		Output:  s.Record.Output, OnTokens: func(n int, _ int64) { tokens.Add(int64(n)) },
 		IDHeader: s.Target.RequestIDHeader,
 	})
-	sum, err := run.Run(context.Background(), run.Config{
+	var pacer pacerThread
+	cfg := run.Config{
 		Clock: clk, Plan: p, Source: source, Exchange: x, Tape: w, ReadStamp: c.ReadStamp(),
 		Header:      tape.Header{Type: "header", Schema: tape.Schema, Run: "bench", Name: s.Name, Spec: s.JSON(), Host: host},
 		Concurrency: p.Params.Concurrency, Attempts: int(s.Load.Attempts), Drain: s.Limits.Drain.D(), Tokens: tokens.Load,
 		Samplers: []run.Sampler{func(ctx context.Context, gauges func() run.Gauges, emit func(any)) {
-			telemetry.Client(ctx, clk, s.Telemetry.Interval.D(), func() telemetry.Gauges { pacer.look(); return telemetry.Gauges(gauges()) },
+			telemetry.Client(ctx, clk, s.Telemetry.Interval.D(), func() telemetry.Gauges { return telemetry.Gauges(gauges()) },
 				func(c *tape.ClientSample) { emit(c) })
 		}},
-	})
-	out.CPU, out.RSS, out.PacerCPU = processCPU()-cpu, peakRSS(), pacer.cpu
+	}
+	if l.Lags {
+		cfg.Samplers = append(cfg.Samplers, func(ctx context.Context, _ func() run.Gauges, _ func(any)) { pacer.watch(ctx, clk) })
+	}
+	sum, err := run.Run(context.Background(), cfg)
+	out.CPU, out.RSS, out.PacerCores = processCPU()-cpu, peakRSS(), pacer.cores()
 	pprof.StopCPUProfile()
 	undo()
 	if err != nil {

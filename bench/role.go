@@ -20,6 +20,7 @@ type role struct {
 	Serve *serving `json:"serve,omitempty"`
 	Ours  *load    `json:"ours,omitempty"`
 	Bare  *load    `json:"bare,omitempty"`
+	Hog   bool     `json:"hog,omitempty"`
 }
 
 // play is main of a child process. It prints what it has to say as a line of JSON.
@@ -37,6 +38,8 @@ func play(text string, stdout io.Writer) error {
 		out, err = ours(*r.Ours)
 	case r.Bare != nil:
 		out, err = bare(*r.Bare)
+	case r.Hog:
+		hog()
 	default:
 		err = errors.New(roleEnv + " names no role")
 	}
