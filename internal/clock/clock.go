@@ -24,8 +24,8 @@ type Clock struct {
 func New() *Clock { return newClock(false) }
 
 // NewPrecise starts a clock whose SleepUntil ends with a nanosleep and a short
-// spin on a locked thread: lateness of about a microsecond. It must not be used
-// inside a testing/synctest bubble, where nanosleep never returns.
+// spin: lateness of about a microsecond. It must not be used inside a
+// testing/synctest bubble, where nanosleep never returns.
 func NewPrecise() *Clock { return newClock(true) }
 
 func newClock(precise bool) *Clock {
@@ -94,16 +94,18 @@ func (c *Clock) AfterFunc(d int64, f func()) *Timer {
 // Margins of the precise sleep, from measurement on Linux: a runtime timer is
 // late by up to about 1.7 ms. A nanosleep is late by 55 µs at the median with
 // the kernel's default timer slack of 50 µs, by 7 µs (p90 under 30 µs on a busy
-// machine) with a slack of 1 ns.
+// machine) with a slack of 1 ns. The spin is a share of the wait, so that short
+// waits one after the other do not burn a core: at most an eighth of it.
 const (
 	timerMargin = 2_500_000
-	spinMargin  = 80_000
+	maxSpin     = 80_000
+	minSpin     = 10_000
+	spinShare   = 8
 )
 
 // SleepUntil returns at time t (nanoseconds since the epoch), at once when t
 // has passed, or earlier with the context's cause when ctx is cancelled. In
-// precise mode call it from a goroutine that holds its thread (Lock); the last
-// 2.5 ms cannot be cancelled.
+// precise mode the last 2.5 ms cannot be cancelled.
 func (c *Clock) SleepUntil(ctx context.Context, t int64) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -115,6 +117,7 @@ func (c *Clock) SleepUntil(ctx context.Context, t int64) error {
 	if !c.precise {
 		return sleepTimer(ctx, wait)
 	}
+	spin := min(max(wait/spinShare, minSpin), maxSpin)
 	if wait > timerMargin {
 		if err := sleepTimer(ctx, wait-timerMargin); err != nil {
 			return err
@@ -125,27 +128,29 @@ func (c *Clock) SleepUntil(ctx context.Context, t int64) error {
 		switch {
 		case wait <= 0:
 			return nil
-		case wait > spinMargin:
-			ts := unix.NsecToTimespec(wait - spinMargin)
+		case wait > spin:
+			sharp()
+			ts := unix.NsecToTimespec(wait - spin)
 			_ = unix.Nanosleep(&ts, nil) // a signal may cut it short: the loop goes on
 		}
 	}
 }
 
-// Lock binds the calling goroutine to its thread when the clock is precise, and
-// asks the kernel to wake that thread without slack; the returned function takes
-// both back. Call it on the same goroutine. The pacer and the simulated engine
-// hold one each.
+// sharp asks the kernel to wake this thread without slack. It is asked each time,
+// since a goroutine may find itself on another thread; a thread that once slept so
+// keeps it, which makes nothing worse.
+func sharp() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) }
+
+// Lock binds the calling goroutine to its thread when the clock is precise, so that
+// after a sleep it need not wait for one; the returned function undoes it. Call it
+// on the same goroutine. What such a goroutine starts waits until another thread
+// takes it up, so it is for those that do their work themselves: the simulated engine.
 func (c *Clock) Lock() (unlock func()) {
 	if !c.precise {
 		return func() {}
 	}
 	runtime.LockOSThread()
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	return func() {
-		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0) // 0: the default again
-		runtime.UnlockOSThread()
-	}
+	return runtime.UnlockOSThread
 }
 
 func sleepTimer(ctx context.Context, d int64) error {

@@ -12,11 +12,6 @@ type Pacer struct{ clock *clock.Clock }
 // New makes a pacer of clk's times.
 func New(clk *clock.Clock) *Pacer { return &Pacer{clk} }
 
-// Lock readies the calling goroutine for exact waits and returns the function
-// that undoes it. One goroutine calls Lock, then Wait for row after row; what is
-// released runs on others. Without Lock, Wait is right but later.
-func (p *Pacer) Lock() (unlock func()) { return p.clock.Lock() }
-
 // Wait returns at due, in nanoseconds of the clock, or at once when due has
 // passed. woke is the time of the return, never before due unless err is set:
 // the cause of ctx, when it is done. woke − due is the pacer's own lateness, as

@@ -55,39 +55,57 @@ func (e *engine) prepareItem(row plan.Row, item workload.Item) (*job, error) {
 	return j, nil
 }
 
-// pace releases the rows in order: when due, and when a slot is free. It holds
-// one thread for the whole run.
+// pace releases the rows in order: when due, and when a slot is free. It returns
+// when the last one is released.
 func (e *engine) pace(staged *staging) {
 	p := pace.New(e.clk)
-	defer p.Lock()()
 	if _, err := p.Wait(e.issue, e.base); err != nil {
 		return
 	}
-	for {
-		j, ok := staged.take()
-		if !ok {
-			return
-		}
-		due := j.row.Due
-		if due != plan.NoDue {
-			if _, err := p.Wait(e.issue, e.base+due); err != nil {
-				return
-			}
-		}
-		var place slot
-		if j.session != nil {
-			var err error
-			if place, err = e.places.take(e.issue); err != nil {
-				return
-			}
-			j.session.place = place
-		}
-		s, err := e.slots.take(e.issue)
-		if err != nil {
-			return
-		}
-		e.release(j, s, e.due(j.row), place.freedAt)
+	over := make(chan struct{})
+	e.wg.Go(func() { e.lead(p, staged, over) })
+	<-over
+}
+
+// lead waits for the next row and sends it itself; another goroutine leads on from
+// there. So a row that is due, or has got its slot, waits for no goroutine to begin:
+// the one that has the processor goes on, and it is the next row, which has more
+// time, that waits for another.
+func (e *engine) lead(p *pace.Pacer, staged *staging, over chan struct{}) {
+	j, s, freedAt, ok := e.next(p, staged)
+	if !ok {
+		close(over)
+		return
 	}
+	req := e.begin(j, s, e.due(j.row), freedAt)
+	e.wg.Go(func() { e.lead(p, staged, over) })
+	if j.session != nil {
+		e.converse(j, s, req)
+	} else {
+		e.serve(j, s, req)
+	}
+}
+
+// next waits until a row is due and has its slots; freedAt is that of its session's
+// place. Not ok: there is to be none.
+func (e *engine) next(p *pace.Pacer, staged *staging) (j *job, s slot, freedAt int64, ok bool) {
+	if j, ok = staged.take(); !ok {
+		return nil, s, 0, false
+	}
+	if j.row.Due != plan.NoDue {
+		if _, err := p.Wait(e.issue, e.base+j.row.Due); err != nil {
+			return nil, s, 0, false
+		}
+	}
+	var err error
+	if j.session != nil {
+		if j.session.place, err = e.places.take(e.issue); err != nil {
+			return nil, s, 0, false
+		}
+		freedAt = j.session.place.freedAt
+	}
+	s, err = e.slots.take(e.issue)
+	return j, s, freedAt, err == nil
 }
 
 // due is the planned send of a row that waits for no answer.
@@ -98,19 +116,7 @@ func (e *engine) due(row plan.Row) tape.Opt[int64] {
 	return tape.Some(e.base + row.Due)
 }
 
-// release sends a row, now; due and ready are as begin takes them.
-func (e *engine) release(j *job, s slot, due tape.Opt[int64], ready int64) {
-	req := e.begin(j, s, due, ready)
-	e.wg.Go(func() {
-		if j.session != nil {
-			e.converse(j, s, req)
-		} else {
-			e.serve(j, s, req)
-		}
-	})
-}
-
-// begin enters a row into the books as issued, now. ready is when the load rules
+// begin enters a row into the books as issued, now. due is its planned send, ready when the load rules
 // allowed it but for its due time and its slot, which need not be in it.
 func (e *engine) begin(j *job, s slot, due tape.Opt[int64], ready int64) *tape.Request {
 	req := &tape.Request{
