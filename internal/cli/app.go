@@ -46,6 +46,7 @@ type app struct {
 	args           []string    // as given
 	hidden         *secret.Set // what looks secret in them
 	own            *secret.Set // secrets of the spec, once it is read
+	shared         *shared     // what the runs of a series need to read once; nil: there is one run
 	env            func(string) (string, bool)
 }
 
@@ -106,7 +107,7 @@ Every table, now or later, here or elsewhere, is read off that tape.
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError(err.Error(), "see "+c.CommandPath()+" --help")
 	})
-	root.AddCommand(a.demoCommand(), a.runCommand(), a.probeCommand(), a.reportCommand(), a.showCommand(), a.explainCommand(), a.whyCommand(), a.importCommand(), a.aisbenchCommand(), a.compareCommand(), a.viewCommand(), a.mergeCommand(), a.packCommand(), a.checkCommand(), a.planCommand(), a.specCommand(), a.datasetCommand(), a.simCommand())
+	root.AddCommand(a.demoCommand(), a.runCommand(), a.sweepCommand(), a.probeCommand(), a.reportCommand(), a.showCommand(), a.explainCommand(), a.whyCommand(), a.importCommand(), a.aisbenchCommand(), a.compareCommand(), a.viewCommand(), a.mergeCommand(), a.packCommand(), a.checkCommand(), a.planCommand(), a.specCommand(), a.datasetCommand(), a.simCommand())
 	return root
 }
 

@@ -26,6 +26,7 @@ import (
 	"tokentape/internal/report/html"
 	"tokentape/internal/resource"
 	"tokentape/internal/run"
+	"tokentape/internal/spec"
 	"tokentape/internal/telemetry"
 	"tokentape/internal/workload/rows"
 	"tokentape/tape"
@@ -42,6 +43,8 @@ type runOptions struct {
 	lang   string    // of the report on standard output; "": English
 	series string    // the folder of the repeats that the run is one of; "": none
 	log    *runLog
+	until  *spec.Until                           // of a point: when it is exact enough; nil: the load says when it ends
+	after  func(*run.Summary, *analysis.Results) // told what became of a run that sent something; nil: nobody
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -200,6 +203,9 @@ func (a *app) runLogged(ctx context.Context, j *job, o runOptions) (string, erro
 		return dir.path, &exitError{code: exitInternal, msg: fmt.Sprintf("%s cannot be read back: %v", dir.file(name), errors.Join(err, runErr)), hints: []string{here(readAgain, dir.path)}}
 	}
 	writeErr := writeReports(dir, res)
+	if o.after != nil && sum != nil {
+		o.after(sum, res)
+	}
 	show.done()
 	o.log.wrote(dir, writeErr)
 	if !o.quiet {
@@ -326,6 +332,8 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 	defer release()
 	o.log.follow(&cfg)
 	live.follow(&cfg)
+	ctx, enough := obeyUntil(ctx, o.until, clk, &cfg)
+	defer enough()
 	return run.Run(ctx, cfg)
 }
 

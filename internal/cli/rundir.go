@@ -23,11 +23,17 @@ type runDir struct {
 }
 
 func newRunDir(out, name string, now time.Time) (*runDir, error) {
+	return newRunDirAs(out, name, now, "")
+}
+
+// newRunDirAs is newRunDir for what is more than a run: kind, such as -sweep, ends its
+// name.
+func newRunDirAs(out, name string, now time.Time, kind string) (*runDir, error) {
 	parent := filepath.Join(out, folderName(name))
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return nil, fmt.Errorf("cannot make the folder for the run: %w", err)
 	}
-	stamp := now.UTC().Format("2006-01-02T150405Z")
+	stamp := now.UTC().Format("2006-01-02T150405Z") + kind
 	for i := 1; i < 1000; i++ {
 		path := filepath.Join(parent, stamp)
 		if i > 1 {

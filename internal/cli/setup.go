@@ -17,6 +17,7 @@ import (
 	"tokentape/internal/probe"
 	"tokentape/internal/secret"
 	"tokentape/internal/spec"
+	"tokentape/internal/sweep"
 	"tokentape/internal/workload"
 	"tokentape/internal/workload/dataset"
 	"tokentape/internal/workload/rows"
@@ -30,6 +31,9 @@ type specFlags struct {
 	notes   []string
 	values  map[string]*string
 	cmd     *cobra.Command
+	more    []spec.Set      // of flags that are a verb's own
+	point   []spec.PointSet // of a series: what this run gives; nil: it is none of a series
+	share   *sweep.Share    // the rows that are its own; nil: all
 }
 
 var specFlagPaths = []struct{ flag, path, help string }{
@@ -89,7 +93,7 @@ func (f *specFlags) assignments() ([]spec.Set, error) {
 		return nil, err
 	}
 	more, err := parseSets(f.sets)
-	return append(append(sets, notes...), more...), err
+	return slices.Concat(sets, notes, more, f.more), err
 }
 
 // parseSets reads what was given by --set.
@@ -149,6 +153,7 @@ type job struct {
 	cache   cachePlan
 	notes   []string
 	origin  origin
+	shared  *shared  // with other runs of a series; nil: it is none of one
 	hidden  secrets  // what rows hold under credentials' names
 	said    []string // notes for the statement alone: they say nothing about the numbers
 }
@@ -184,7 +189,13 @@ func (a *app) loadSpec(args []string, f *specFlags) (*spec.Spec, []string, error
 	if len(args) > 0 {
 		path = args[0]
 	}
-	s, issues := spec.Read(path, a.env, sets)
+	var s *spec.Spec
+	var issues []spec.Issue
+	if f.point != nil {
+		s, issues = spec.ReadPoint(path, a.env, sets, f.point)
+	} else {
+		s, issues = spec.Read(path, a.env, sets)
+	}
 	a.own = spec.Own(s.Secrets())
 	var errs, notes []string
 	for _, i := range issues {
@@ -207,7 +218,7 @@ func (a *app) reach(args []string, f *specFlags) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &job{spec: s, notes: notes}
+	j := &job{spec: s, notes: notes, shared: a.shared}
 	if j.dialect, err = dialect.New(s.Target.API, dialectSetup(s)); err != nil {
 		return nil, usageError(err.Error())
 	}
@@ -235,6 +246,10 @@ func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error
 			j.close()
 		}
 	}()
+	if n := sweep.Count(s); n > 0 {
+		return nil, usageError(fmt.Sprintf("the spec has a sweep of %d points, and this is one run", n),
+			"tokentape sweep "+shellWords(args), "one run of it, at what load says: --set 'sweep.over=[]'")
+	}
 	if s.Workload.Dataset.Path == "" && len(s.Workload.Mix) == 0 {
 		return nil, usageError("nothing to ask: workload.dataset.path is not set", `a JSONL file with one {"question": "…"} a line: --dataset data.jsonl`)
 	}
@@ -243,7 +258,7 @@ func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error
 	// What is kept of rows holds no pointers, so that collecting more often costs
 	// next to nothing, and a file of many short rows stays small in memory.
 	defer debug.SetGCPercent(debug.SetGCPercent(40))
-	if j.source, err = openItems(s.Workload, s.Seeds.Run, rows.Options{Watch: show.file(), Check: func(item workload.Item) error {
+	if j.source, err = j.shared.open(j, f.share, rows.Options{Watch: show.file(), Check: func(item workload.Item) error {
 		if s.Workload.Sessions {
 			if _, err := workload.Converse(item, j.recorded()); err != nil {
 				return err

@@ -81,7 +81,7 @@ func loadCounting(s *spec.Spec, now time.Time) (c *counting, notes []string, err
 
 // loadTokenizer makes j.count, and tries it on the first row.
 func (j *job) loadTokenizer() error {
-	c, notes, err := loadCounting(j.spec, clock.New().Wall())
+	c, notes, err := j.shared.counting(j.spec, clock.New().Wall())
 	if err != nil {
 		return err
 	}

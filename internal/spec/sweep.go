@@ -459,6 +459,9 @@ func ReadPoint(path string, env func(string) (string, bool), sets []Set, point [
 // relative to its folder.
 var pathFields = []string{"workload.dataset.path", "prepare.dataset", "target.tokenizer", "target.ca_file", "target.cert_file", "target.key_file", "energy.power_file", "provenance.source"}
 
+// IsPath reports whether a field names a file or folder.
+func IsPath(field string) bool { return slices.Contains(pathFields, field) }
+
 // sweepPaths changes the values of axes that name files.
 func (s *Spec) sweepPaths(change func(string) string) {
 	for i, a := range s.Sweep.Over {
@@ -554,4 +557,20 @@ func (s *Spec) notOfSweep() map[string]bool {
 	}
 	maps.DeleteFunc(skip, func(p string, _ bool) bool { return strings.Contains(p, "sweep.over.") })
 	return skip
+}
+
+// Masks are the settings that hold a mask in place of the secret that they held when
+// the spec was written down.
+func (s *Spec) Masks() []Issue {
+	c := &checker{s: s}
+	c.masks()
+	if s.Target.APIKey == mask {
+		c.note("target.api_key", "", "*** is a mask, not a key")
+	}
+	for i, m := range s.Telemetry.Metrics {
+		if m.APIKey == mask {
+			c.note(fmt.Sprintf("telemetry.metrics[%d].api_key", i), "", "*** is a mask, not a key")
+		}
+	}
+	return c.issues
 }

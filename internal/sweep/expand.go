@@ -138,8 +138,9 @@ func points(s *spec.Spec, most int64) []Place {
 		}
 		for x, a := range list {
 			p.Sets = append(p.Sets, s.SweepSets(a.at, rows[x])...)
-			for _, v := range shown.Sweep.Over[a.at].Rows()[rows[x]] {
-				p.At = append(p.At, plain(v))
+			names := shown.Sweep.Over[a.at].Names()
+			for i, v := range shown.Sweep.Over[a.at].Rows()[rows[x]] {
+				p.At = append(p.At, plain(names[i], v))
 			}
 		}
 		p.Name = unique(names, nameOf(Fields(s), p.At))
@@ -147,10 +148,24 @@ func points(s *spec.Spec, most int64) []Place {
 	return ordered(s, places, names)
 }
 
-// plain is a value as the manifest keeps it.
-func plain(v any) any {
+// plain is a value of a field as the manifest keeps it: files by their whole paths.
+func plain(field string, v any) any {
 	if f, ok := number(v); ok {
 		return f
+	}
+	text := fmt.Sprint(v)
+	if spec.IsPath(field) {
+		if abs, err := filepath.Abs(text); err == nil {
+			return abs
+		}
+	}
+	return text
+}
+
+// Text is a value of Point.At as a flag gives it.
+func Text(v any) string {
+	if f, ok := v.(float64); ok {
+		return strconv.FormatFloat(f, 'f', -1, 64)
 	}
 	return fmt.Sprint(v)
 }
@@ -215,7 +230,7 @@ func Label(fields []string, p Point) string {
 		if i >= len(p.At) {
 			break
 		}
-		name, v := ShortName(f), valueText(f, p.At[i])
+		name, v := ShortName(f), ValueText(f, p.At[i])
 		if name == "" {
 			parts = append(parts, v)
 			continue
@@ -228,14 +243,14 @@ func Label(fields []string, p Point) string {
 	return strings.Join(parts, " · ")
 }
 
-// valueText is a value of a field, files by their names alone.
-func valueText(field string, v any) string {
+// ValueText is a value of Point.At for people: a file by its name alone, a URL by its host.
+func ValueText(field string, v any) string {
 	if f, ok := v.(float64); ok {
 		return strconv.FormatFloat(f, 'g', -1, 64)
 	}
 	text := fmt.Sprint(v)
 	switch {
-	case field == "workload.dataset.path" || field == "prepare.dataset":
+	case spec.IsPath(field):
 		return strings.TrimSuffix(filepath.Base(text), filepath.Ext(text))
 	case strings.HasPrefix(field, "target.url"):
 		_, host, found := strings.Cut(text, "://")
@@ -260,7 +275,7 @@ func nameOf(fields []string, at []any) string {
 				return r
 			}
 			return '_'
-		}, valueText(f, at[i]))
+		}, ValueText(f, at[i]))
 		if text != "" && text != "c" && text != "r" && text != "n" && text != "s" && text != "out" {
 			text += "_"
 		}

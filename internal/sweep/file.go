@@ -86,18 +86,6 @@ func Same(a, b Point) bool {
 	return true
 }
 
-// Used is how many rows of the dataset the points have been given: no row from there
-// on belongs to any.
-func (m *Manifest) Used() int64 {
-	var used int64
-	for _, p := range m.Points {
-		if p.FirstRow != nil && p.Rows != nil {
-			used = max(used, *p.FirstRow+*p.Rows)
-		}
-	}
-	return used
-}
-
 // Left are the points that were not measured to their end, in order.
 func (m *Manifest) Left() []int {
 	var out []int

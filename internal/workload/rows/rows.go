@@ -25,6 +25,7 @@ type Source struct {
 	kind   kind
 	name   string // of kind
 	picked picked
+	places picked // of the picked rows among those that pass the filter, in the order of the file
 	times  []int64
 	notes  notes
 
@@ -219,6 +220,7 @@ func (s *Source) scan() error {
 			stamps = append(stamps, at)
 		}
 		s.picked.add(row.Index)
+		s.places.add(passed - 1)
 		n.add(item, s.w.System)
 		if d.Limit > 0 && s.picked.n == d.Limit {
 			return errEnough
