@@ -21,7 +21,10 @@ func bare(l load) (sent, error) {
 		dialStamped(transport, clk)
 	}
 	all, lag := make([]stamps, l.Requests), make([]int64, l.Requests)
-	prompt := strings.Repeat("word ", max(l.Prompt/5, 3))
+	bodies := make([]string, min(l.Requests, bodyRows))
+	for i := range bodies {
+		bodies[i] = fmt.Sprintf(`{"model":"bench","stream":true,"max_tokens":%d,"messages":[{"role":"user","content":"%s"}]}`, l.Events, promptOf(l, int64(i)))
+	}
 	slots := make(chan struct{}, max(l.Concurrency, 1))
 	idle, cpu := peakRSS(), processCPU()
 	begin := clk.Now()
@@ -42,8 +45,7 @@ func bare(l load) (sent, error) {
 			}
 			s := &all[i]
 			s.ID = fmt.Sprint(i)
-			body := fmt.Sprintf(`{"model":"bench","stream":true,"max_tokens":%d,"messages":[{"role":"user","content":"%d %s"}]}`, l.Events, i, prompt)
-			req, _ := http.NewRequest("POST", l.URL, strings.NewReader(body))
+			req, _ := http.NewRequest("POST", l.URL, strings.NewReader(bodies[i%int64(len(bodies))]))
 			req.Header.Set("X-Request-Id", s.ID)
 			var late func() int64
 			if l.Lags {

@@ -10,12 +10,13 @@ import (
 
 // options are the flags.
 type options struct {
-	only    []string
-	short   bool
-	tiny    bool // for tests: every case in the least time in which it can be seen to work
-	pairs   int
-	clients []external
-	profile string // file of a CPU profile of the client under test
+	only      []string
+	short     bool
+	tiny      bool // for tests: every case in the least time in which it can be seen to work
+	pairs     int
+	clients   []external
+	tokentape string // binary whose start is timed; "": one is built
+	profile   string // file of a CPU profile of the client under test
 }
 
 // bench runs cases and gathers what they find.
@@ -38,6 +39,9 @@ var cases = []benchCase{
 	{"fidelity", "stamps against the server's truth, by streams in flight", (*bench).fidelity},
 	{"pace", "how late requests leave, by rate", (*bench).pace},
 	{"memory", "memory a stream in flight", (*bench).memory},
+	{"analysis", "time and memory of an analysis, by size of tape", (*bench).analysis},
+	{"bodies", "what sending prompts of 128K tokens costs", (*bench).bodies},
+	{"startup", "--help, and the demo's first request", (*bench).startup},
 }
 
 func caseNames() (names []string) {

@@ -8,6 +8,7 @@ type load struct {
 	Rate        float64 `json:"rate,omitempty"`        // requests/s at constant distance; 0: closed loop
 	Events      int     `json:"events"`                // of each answer: what max_tokens asks for
 	Prompt      int     `json:"prompt,omitempty"`      // bytes of each prompt; 0: a short question
+	Shared      bool    `json:"shared,omitempty"`      // the prompts' first nine tenths are the same
 	Lags        bool    `json:"lags,omitempty"`        // report pacer lag
 	Stamps      string  `json:"stamps,omitempty"`      // file of the stamps, written in the end; "": none
 	Profile     string  `json:"profile,omitempty"`     // file of a CPU profile of the load; "": none

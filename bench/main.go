@@ -60,6 +60,7 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 	f.IntVar(&s.pairs, "pairs", 7, "how often the clients take turns")
 	f.StringVar(&s.json, "json", "", "write everything that was measured to this `file`")
 	f.StringVar(&s.profile, "profile", "", "write a CPU profile of tokentape's newest run to this `file`, for go tool pprof")
+	f.StringVar(&s.tokentape, "tokentape", "", "`binary` whose start is timed; none: it is built from the source")
 	f.Func("client", "another client to measure beside them: `NAME=command line` with {url} {streams} {requests} {events} {rate}; may be given more than once", func(text string) error {
 		e, err := parseExternal(text)
 		s.clients = append(s.clients, e)

@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime/pprof"
-	"strings"
 	"sync/atomic"
 
 	"tokentape/internal/analysis"
@@ -122,9 +119,9 @@ func (l load) spec(dir string) (*spec.Spec, error) {
 	data := filepath.Join(dir, "data.jsonl")
 	n := min(l.Requests, 1000)
 	if l.Prompt > 0 {
-		n = min(l.Requests, 20) // of 0.8 MB each
+		n = min(l.Requests, bodyRows)
 	}
-	if err := writeRows(data, n, l.Prompt); err != nil {
+	if err := writeRows(data, l, n); err != nil {
 		return nil, err
 	}
 	sets := []spec.Set{
@@ -146,23 +143,6 @@ func (l load) spec(dir string) (*spec.Spec, error) {
 		}
 	}
 	return s, nil
-}
-
-// writeRows makes n questions of that many bytes, each another one.
-func writeRows(path string, n int64, bytes int) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
-	text := strings.Repeat("word ", max(bytes/5, 3))
-	enc := json.NewEncoder(w)
-	for i := range n {
-		if err := enc.Encode(map[string]string{"question": fmt.Sprintf("%d %s", i, text)}); err != nil {
-			return errors.Join(err, f.Close())
-		}
-	}
-	return errors.Join(w.Flush(), f.Close())
 }
 
 // after reads back from the tape what the case wants to know. It is no part of what is

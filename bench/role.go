@@ -17,10 +17,12 @@ const roleEnv = "TOKENTAPE_BENCH_ROLE"
 
 // role is what a child process is to do.
 type role struct {
-	Serve *serving `json:"serve,omitempty"`
-	Ours  *load    `json:"ours,omitempty"`
-	Bare  *load    `json:"bare,omitempty"`
-	Hog   bool     `json:"hog,omitempty"`
+	Serve   *serving  `json:"serve,omitempty"`
+	Ours    *load     `json:"ours,omitempty"`
+	Bare    *load     `json:"bare,omitempty"`
+	Hog     bool      `json:"hog,omitempty"`
+	Tape    *tapeWork `json:"tape,omitempty"`
+	Nothing bool      `json:"nothing,omitempty"` // end at once
 }
 
 // play is main of a child process. It prints what it has to say as a line of JSON.
@@ -38,8 +40,11 @@ func play(text string, stdout io.Writer) error {
 		out, err = ours(*r.Ours)
 	case r.Bare != nil:
 		out, err = bare(*r.Bare)
+	case r.Tape != nil:
+		out, err = r.Tape.do()
 	case r.Hog:
 		hog()
+	case r.Nothing:
 	default:
 		err = errors.New(roleEnv + " names no role")
 	}
