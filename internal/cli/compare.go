@@ -32,7 +32,8 @@ func (a *app) compareCommand() *cobra.Command {
 		Long: `compare holds every further side against the first. A side is the folder of a run,
 a tape, or a folder that holds several runs of one side (tokentape run --repeat K).
 A folder with a/ and b/ in it (run --repeat K --against …) is two sides by itself,
-and a folder of such folders, runs/NAME, means the newest of them.
+and a folder of such folders, runs/NAME, means the newest of them. Two sweeps are
+compared point by point, as far as both have a point.
 
 Five runs a side or more, taken in turns, are compared by an exact rank test. One
 run a side with the same plan is paired row by row, and the verdict then says that
@@ -43,7 +44,8 @@ beyond the tolerance, and the same when its whole interval is within. Exit code 
 is worse; better, same and undecided are 0.`,
 		Example: `  tokentape compare runs/base/2026-11-30T040000Z runs/new/2026-11-30T050000Z
   tokentape compare before/ after/ --on ttft_ms.p95,output_tokens_per_s --tolerance 5%
-  tokentape compare runs/ab/2026-11-30T040000Z --format markdown`,
+  tokentape compare runs/ab/2026-11-30T040000Z --format markdown
+  tokentape compare runs/base/2026-11-30T040000Z-sweep runs/new/2026-11-30T050000Z-sweep`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	cmd.Flags().StringSliceVar(&o.On, "on", nil, "metrics that decide; default "+strings.Join(compare.DefaultOn, ","))
@@ -63,6 +65,11 @@ is worse; better, same and undecided are 0.`,
 		}
 		if err := setTolerances(&o, tolerances); err != nil {
 			return err
+		}
+		if sweeps, err := comparesSweeps(args); err != nil {
+			return err
+		} else if sweeps {
+			return a.compareSweeps(args, o, format, full, out)
 		}
 		sides, err := a.findSides(args)
 		if err != nil {

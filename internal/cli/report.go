@@ -14,6 +14,7 @@ import (
 	"tokentape/internal/analysis/window"
 	"tokentape/internal/report"
 	"tokentape/internal/report/html"
+	"tokentape/internal/sweep"
 	"tokentape/tape"
 )
 
@@ -25,12 +26,14 @@ func (a *app) reportCommand() *cobra.Command {
 	var expect, sets []string
 	var power, lang string
 	var picture chartFlags
+	var of curveOptions
 	cmd := &cobra.Command{
 		Use:   "report RUN",
 		Short: "Read the tables off a tape again, without sending anything",
 		Long: `report recomputes a run from its tape alone. RUN is the run's folder or the tape
 itself, or a folder of runs such as runs/NAME: the newest in it. The numbers are the
-same, byte for byte, on any machine.
+same, byte for byte, on any machine. The folder of a sweep or search is read point by
+point: the table of its points, knee, front, and --expected FILE beside them.
 
 What is known only later (prices, devices, limits) is given by --set and --expect.`,
 		Example: `  tokentape report runs/first-run
@@ -43,6 +46,8 @@ What is known only later (prices, devices, limits) is given by --set and --expec
   tokentape report runs/first-run/2026-11-30T040000Z --format html --with-text --out texts.html
   tokentape report runs/first-run/2026-11-30T040000Z --chart ttft-time --out ttft.svg
   tokentape report runs/first-run/2026-11-30T040000Z --set devices=8 --set cost.per_device_hour=2.5
+  tokentape report runs/first-run/2026-11-30T040000Z-sweep --format csv
+  tokentape report runs/first-run/2026-11-30T040000Z-sweep --expected expected.csv
   tokentape report runs/first-run/2026-11-30T040000Z --as vllm,aisbench
   tokentape report runs/first-run/2026-11-30T040000Z --format vllm --full --out result.json
   tokentape report runs/first-run/2026-11-30T040000Z --format aisbench --out outputs/default`,
@@ -68,6 +73,8 @@ What is known only later (prices, devices, limits) is given by --set and --expec
 	cmd.Flags().BoolVar(&check, "check", false, "exit as the run did")
 	cmd.Flags().StringArrayVar(&expect, "expect", nil, "a condition beside those of the spec, such as 'steady.ttft_ms.p95 < 2000' or 'finish == length'; several times for several; one that misses exits 7")
 	cmd.Flags().StringArrayVar(&sets, "set", nil, setHelp)
+	cmd.Flags().StringVar(&of.Expected, "expected", "", "of a sweep: CSV, JSON or YAML file of expected values for each point, shown beside the measured ones")
+	cmd.Flags().BoolVar(&of.FitOnly, "fit-only", false, "of a sweep: leave runs out that are not fit for use")
 	cmd.Flags().StringVar(&power, "power", "", "power series for energy per token: CSV of time,watts; default: power.csv beside the tape")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := out.check(); err != nil {
@@ -75,6 +82,16 @@ What is known only later (prices, devices, limits) is given by --set and --expec
 		}
 		if schema {
 			return a.put(report.Schema(), out)
+		}
+		if sweep.Holds(args[0]) {
+			if len(windows) > 1 {
+				return usageError("--window: a sweep is read in one window", "--window steady, or one report a window")
+			}
+			of.Window, of.lang = strings.Join(windows, ""), lang
+			return a.reportSweep(cmd, args[0], format, out, full, of)
+		}
+		if of.Expected != "" || of.FitOnly {
+			return usageError("--expected and --fit-only are of a sweep, and "+args[0]+" holds none", "what one run must hold: --expect 'steady.ttft_ms.p95 < 2000'")
 		}
 		view, ok := views[format]
 		ok = ok || format == formatHTML

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"tokentape/internal/analysis"
 	"tokentape/internal/analysis/stat"
@@ -130,5 +131,10 @@ func judge(offered, kept, slope Value, why string) Backlog {
 	return b
 }
 
-// digits is a number of a sentence, to three digits.
-func digits(v float64) string { return fmt.Sprintf("%.3g", v) }
+// digits is a number of a sentence: three digits, and all of those before the point.
+func digits(v float64) string {
+	if math.Abs(v) >= 100 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return fmt.Sprintf("%.3g", v)
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tokentape/internal/analysis/compare"
+	"tokentape/internal/sweep"
 )
 
 // CompareSchema names the format of a comparison of sweeps.
@@ -257,7 +258,7 @@ func (o *Comparison) along(a *Curves, g *Curve, at map[int]int) {
 		if len(steps) == 0 {
 			continue
 		}
-		l.Line, l.Crossing = course(steps, g.Numeric, shortField(g.Axis))
+		l.Line, l.Crossing = course(steps, g.Numeric, sweep.ShortName(g.Axis))
 		o.Along = append(o.Along, l)
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
+
+	"tokentape/internal/sweep"
 )
 
 // loads are the fields that say how much is asked of the server at once.
@@ -105,15 +106,16 @@ func field(fields []string, i int) string {
 	return fields[i]
 }
 
-// others are the settings of a point besides that of the axis.
+// others are the settings of a point besides that of the axis, "" where there are none.
 func (c *Curves) others(axis, i int) string {
-	var parts []string
+	var fields []string
+	var at []any
 	for k, v := range c.Points[i].At {
 		if k != axis {
-			parts = append(parts, shortField(c.Fields[k])+"="+text(v))
+			fields, at = append(fields, c.Fields[k]), append(at, v)
 		}
 	}
-	return strings.Join(parts, " ")
+	return sweep.Label(fields, sweep.Point{At: at})
 }
 
 // value of a point on the axis; false where it is no number.

@@ -251,28 +251,12 @@ func (p *Point) failures() {
 	p.Values["failed_share"] = Value{Value: &share, CI: [2]*float64{ref(max(0, min(mid-half, share))), ref(min(1, max(mid+half, share)))}, By: ByRun, N: ok + failed}
 }
 
-// short are names of fields in labels, where people have one.
-var short = map[string]string{
-	"load.concurrency": "c", "load.rate": "rate", "workload.output_tokens": "out", "workload.input_tokens": "in", "target.model": "model", "target.url": "url",
-}
-
-func shortField(f string) string {
-	if s, ok := short[f]; ok {
-		return s
-	}
-	return f[strings.LastIndexByte(f, '.')+1:]
-}
-
-// label is a place in short.
+// label is a place in short: c=8.
 func label(fields []string, at []any) string {
-	parts := make([]string, len(at))
-	for i, v := range at {
-		parts[i] = shortField(fields[i]) + "=" + text(v)
-	}
-	if len(parts) == 0 {
+	if len(fields) == 0 {
 		return "all"
 	}
-	return strings.Join(parts, " ")
+	return sweep.Label(fields, sweep.Point{At: at})
 }
 
 // text is a value of a field.

@@ -1,16 +1,12 @@
 package curve
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	"tokentape/internal/analysis"
@@ -32,17 +28,11 @@ type Options struct {
 	Watch func(done, total int)
 }
 
-// Is reports whether dir is the folder of a sweep or search.
-func Is(dir string) bool {
-	info, err := os.Stat(filepath.Join(dir, sweep.File))
-	return err == nil && info.Mode().IsRegular()
-}
-
 // Read reads the sweep in dir, run by run, off the tapes. What a single run lacks is
 // said at its point. Errors: sweep.json cannot be read or is of a newer format; the
 // file of expected values is wrong (an *ExpectedError names the line); no such window.
 func Read(dir string, o Options) (*Curves, error) {
-	m, err := manifest(dir)
+	m, err := sweep.Read(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +46,9 @@ func Read(dir string, o Options) (*Curves, error) {
 
 // Of reads the runs of a manifest together; runs[i] is that of m.Points[i].
 func Of(m *sweep.Manifest, runs []Result, o Options) (*Curves, error) {
+	if len(m.Points) == 0 {
+		return nil, errors.New("the sweep has no points")
+	}
 	c := &Curves{Schema: Schema, Kind: m.Kind, Name: m.Name, Fields: m.Fields, Prompts: m.Prompts, Fit: true, Notes: []string{}, Curves: []Curve{}}
 	c.places(m, runs, o)
 	c.choose()
@@ -70,65 +63,6 @@ func Of(m *sweep.Manifest, runs []Result, o Options) (*Curves, error) {
 	}
 	c.say()
 	return c, nil
-}
-
-// mostManifest is the largest sweep.json that is read.
-const mostManifest = 64 << 20
-
-// manifest reads sweep.json of dir and refuses what would not make sense.
-func manifest(dir string) (*sweep.Manifest, error) {
-	path := filepath.Join(dir, sweep.File)
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostManifest+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if len(text) > mostManifest {
-		return nil, fmt.Errorf("%s: larger than %d MiB, which no sweep is", path, mostManifest>>20)
-	}
-	m := &sweep.Manifest{}
-	if err := json.Unmarshal(text, m); err != nil {
-		at := 0
-		var syntax *json.SyntaxError
-		var kind *json.UnmarshalTypeError
-		switch {
-		case errors.As(err, &syntax):
-			at = int(syntax.Offset)
-		case errors.As(err, &kind):
-			at = int(kind.Offset)
-		}
-		line := 1 + bytes.Count(text[:min(at, len(text))], []byte("\n"))
-		return nil, fmt.Errorf("%s:%d: %w; the runs below points/ are whole, and each can be read by itself", path, line, err)
-	}
-	return m, check(path, m)
-}
-
-func check(path string, m *sweep.Manifest) error {
-	if name, version, ok := strings.Cut(m.Schema, "/"); !ok || name != strings.Split(sweep.Schema, "/")[0] {
-		return fmt.Errorf("%s: schema %q is none of a sweep (%s)", path, m.Schema, sweep.Schema)
-	} else if m.Schema != sweep.Schema {
-		return fmt.Errorf("%s: schema version %s is newer than this program's (%s): read it with the tokentape that wrote it", path, version, sweep.Schema)
-	}
-	if len(m.Points) == 0 {
-		return fmt.Errorf("%s: no points", path)
-	}
-	seen := map[string]bool{}
-	for i, p := range m.Points {
-		switch {
-		case p.Name == "" || seen[p.Name]:
-			return fmt.Errorf("%s: point %d: the name %q is empty or stands twice", path, i+1, p.Name)
-		case len(p.At) != len(m.Fields):
-			return fmt.Errorf("%s: point %s has %d values for %d fields", path, p.Name, len(p.At), len(m.Fields))
-		case p.Run != "" && !filepath.IsLocal(filepath.FromSlash(p.Run)):
-			return fmt.Errorf("%s: point %s: its run %q is not below the folder of the sweep", path, p.Name, p.Run)
-		}
-		seen[p.Name] = true
-	}
-	return nil
 }
 
 // Result is what is known of one run: its Results, or why there are none.

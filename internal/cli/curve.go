@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tokentape/internal/analysis/compare"
+	"tokentape/internal/analysis/curve"
+	"tokentape/internal/report"
+	"tokentape/internal/report/html"
+	"tokentape/internal/sweep"
+)
+
+// curveOptions say how a sweep is read, and what is printed.
+type curveOptions struct {
+	curve.Options
+	json bool   // curve.json instead of the table
+	lang string // of the page
+}
+
+// curveFiles are written beside sweep.json, over those of before: they can be made
+// again of the tapes at any time.
+var curveFiles = []struct{ name, format string }{
+	{"curve.json", "json"}, {"curve.csv", "csv"}, {"curve.md", "markdown"}, {"curve.html", formatHTML},
+}
+
+// curves reads the points in the folder of a sweep or search together, writes what
+// they say beside them, and prints it. It has no exit code of its own for what was
+// measured: whoever ran the points has.
+func (a *app) curves(dir string, o curveOptions) error {
+	c, err := a.readCurves(dir, o.Options)
+	if err != nil {
+		return err
+	}
+	for _, f := range curveFiles {
+		view, err := curveView(c, f.format, o.lang, report.Options{Full: true})
+		if err == nil {
+			err = writeOver(filepath.Join(dir, f.name), func(f *os.File) error { _, err := f.Write(view); return err })
+		}
+		if err != nil {
+			return &exitError{code: exitInternal, msg: err.Error(), hints: []string{"the tapes are whole: tokentape report " + dir}}
+		}
+	}
+	format, ro := "console", consoleOptions(a.stdout)
+	if o.json {
+		format = "json"
+	}
+	view, err := curveView(c, format, o.lang, ro)
+	if err != nil {
+		return &exitError{code: exitInternal, msg: err.Error()}
+	}
+	return a.put(view, outFile{})
+}
+
+// readCurves is curve.Read with its progress, and errors for people.
+func (a *app) readCurves(dir string, o curve.Options) (*curve.Curves, error) {
+	show := a.loading()
+	o.Watch = func(done, total int) {
+		show.show("reading the points", int64(done), int64(total), func() string { return fmt.Sprintf("%d of %d runs", done, total) })
+	}
+	c, err := curve.Read(dir, o)
+	show.done()
+	if err != nil {
+		return nil, curveError(dir, err)
+	}
+	return c, nil
+}
+
+func curveError(dir string, err error) error {
+	var expected *curve.ExpectedError
+	if errors.As(err, &expected) {
+		return usageError(expected.Error(), expected.Hint)
+	}
+	return usageError(err.Error(), "each point is a run of its own: tokentape report "+filepath.Join(dir, "points", "NAME"))
+}
+
+// curveView makes one view of a sweep.
+func curveView(c *curve.Curves, format, lang string, o report.Options) ([]byte, error) {
+	var b bytes.Buffer
+	var err error
+	switch format {
+	case "console":
+		err = report.CurveConsole(&b, c, o)
+	case "markdown":
+		err = report.CurveMarkdown(&b, c, o)
+	case "json":
+		err = report.CurveJSON(&b, c)
+	case "csv":
+		err = report.CurveCSV(&b, c)
+	default:
+		err = html.WriteCurves(&b, c, html.Options{Lang: lang})
+	}
+	return b.Bytes(), err
+}
+
+// curveFormats are those of report that a sweep has.
+var curveFormats = []string{"console", "markdown", "json", "csv", formatHTML}
+
+// ofRun are flags of report that say something of one run alone.
+var ofRun = []string{"as", "chart", "check", "expect", "power", "set"}
+
+// reportSweep is report for the folder of a sweep or search.
+func (a *app) reportSweep(cmd *cobra.Command, dir, format string, out outFile, full bool, o curveOptions) error {
+	if !slices.Contains(curveFormats, format) {
+		return usageError("--format "+format+": of one run alone, and "+dir+" holds a sweep", strings.Join(curveFormats, ", ")+"; or one of its points: tokentape report "+filepath.Join(dir, "points", "NAME"))
+	}
+	for _, name := range ofRun {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
+			return usageError("--"+name+": of one run alone, and "+dir+" holds a sweep", "tokentape report "+filepath.Join(dir, "points", "NAME")+" --"+name+" …")
+		}
+	}
+	if o.lang != "" && format != formatHTML {
+		return usageError("--lang: of a sweep the page alone has several languages", "--format html --lang "+o.lang)
+	}
+	c, err := a.readCurves(dir, o.Options)
+	if err != nil {
+		return err
+	}
+	ro := report.Options{Width: 100}
+	if out.path == "" {
+		ro = consoleOptions(a.stdout)
+	}
+	ro.Full = full
+	view, err := curveView(c, format, o.lang, ro)
+	if err != nil {
+		return &exitError{code: exitInternal, msg: err.Error()}
+	}
+	if err := a.put(view, out); err != nil {
+		return err
+	}
+	if c.Measured == 0 {
+		return &exitError{code: exitNothing, msg: "no point of the sweep was measured", quiet: true}
+	}
+	return nil
+}
+
+// comparesSweeps reports whether what is to be compared are sweeps, all of them.
+func comparesSweeps(args []string) (bool, error) {
+	n := 0
+	for _, arg := range args {
+		if sweep.Holds(arg) {
+			n++
+		}
+	}
+	switch {
+	case n == 0:
+		return false, nil
+	case n != len(args) || n != 2:
+		return false, usageError(fmt.Sprintf("%d of %d are sweeps: a sweep is compared with one other sweep", n, len(args)), "tokentape compare SWEEP_A SWEEP_B; single points: SWEEP_A/points/NAME SWEEP_B/points/NAME")
+	}
+	return true, nil
+}
+
+// compareSweeps is compare for two sweeps.
+func (a *app) compareSweeps(args []string, o compare.Options, format string, full bool, out outFile) error {
+	show := a.during("comparing the sweeps")
+	c, err := curve.Compare(args[0], args[1], curve.Options{}, o)
+	show.done()
+	if err != nil {
+		return tapeError(err)
+	}
+	ro := report.Options{Width: 80}
+	if out.path == "" {
+		ro = consoleOptions(a.stdout)
+	}
+	ro.Full = full
+	var b bytes.Buffer
+	switch format {
+	case "json":
+		err = report.CurveCompareJSON(&b, c)
+	case "markdown":
+		err = report.CurveCompareMarkdown(&b, c, ro)
+	default:
+		err = report.CurveCompareConsole(&b, c, ro)
+	}
+	if err != nil {
+		return &exitError{code: exitInternal, msg: err.Error()}
+	}
+	if err := a.put(b.Bytes(), out); err != nil {
+		return err
+	}
+	if c.Verdict == compare.Worse {
+		return &exitError{code: exitWorse, msg: c.Line}
+	}
+	return nil
+}

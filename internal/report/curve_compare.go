@@ -1,0 +1,100 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+
+	"tokentape/internal/analysis/compare"
+	"tokentape/internal/analysis/curve"
+)
+
+// CurveCompareConsole writes the comparison of two sweeps for people: how each metric
+// goes along the curve, the points, and what makes them unlike.
+func CurveCompareConsole(w io.Writer, c *curve.Comparison, o Options) error {
+	width := o.Width
+	if width == 0 {
+		width = 80
+	}
+	return writeCurveCompare(w, c, o, page{width: max(width, 60), color: o.Color})
+}
+
+// CurveCompareMarkdown is CurveCompareConsole as Markdown.
+func CurveCompareMarkdown(w io.Writer, c *curve.Comparison, o Options) error {
+	return writeCurveCompare(w, c, o, page{width: 160, md: true})
+}
+
+func writeCurveCompare(w io.Writer, c *curve.Comparison, o Options, p page) error {
+	if err := finiteValue(reflect.ValueOf(*c), "comparison"); err != nil {
+		return err
+	}
+	st := styleOf(c.Verdict)
+	if !c.Fit {
+		st = red
+	}
+	p.hang("", strings.ToUpper(c.Verdict)+": "+clean(c.Line), st)
+	p.blank()
+	p.fact("A", clean(c.A.Path)+": "+clean(c.A.Line))
+	p.fact("B", clean(c.B.Path)+": "+clean(c.B.Line))
+	p.fact("decided by", fmt.Sprintf("%s; %s at all points, corrected for their number (Holm), at 5 %%", strings.Join(c.On, ", "), count(int64(c.Family))+" "+plural(int64(c.Family), "test")))
+	p.heading("Along the curve")
+	for _, l := range c.Along {
+		name := l.Metric
+		if l.At != "" {
+			name += " at " + clean(l.At)
+		}
+		p.hang("  "+name+" ", clean(l.Line), plain)
+	}
+	for _, name := range c.On {
+		p.heading(name)
+		t := table{head: []string{"point", "A", "B", "change", "interval", "verdict"}}
+		for i := range c.Pairs {
+			pair := &c.Pairs[i]
+			m := metricOf(pair, name)
+			if m == nil {
+				t.rows = append(t.rows, row{cells: []string{clean(pair.Label), dash, dash, dash, dash, dash}})
+				continue
+			}
+			verdict := sign(m)
+			if !m.Decides {
+				verdict = "not judged"
+			}
+			t.rows = append(t.rows, row{cells: []string{clean(pair.Label), sideValue(m, m.A), sideValue(m, m.B), marked(m), reach(m), verdict}})
+		}
+		p.table(t)
+	}
+	for _, s := range []struct {
+		name string
+		only []string
+	}{{"A", c.OnlyA}, {"B", c.OnlyB}} {
+		if len(s.only) > 0 {
+			p.heading(fmt.Sprintf("Points in %s alone (%d)", s.name, len(s.only)))
+			p.hang("  ", clean(strings.Join(s.only, ", ")), yellow)
+		}
+	}
+	p.list("Warnings", c.Warnings, yellow)
+	if o.Full {
+		for i := range c.Pairs {
+			if pair := &c.Pairs[i]; pair.Of != nil {
+				p.list("Unlike at "+clean(pair.Label), pair.Of.Pairs[0].Unlike, yellow)
+			}
+		}
+	}
+	p.blank()
+	p.hang("  ", compareLegend, dim)
+	_, err := io.WriteString(w, p.b.String())
+	return err
+}
+
+func metricOf(p *curve.PointPair, name string) *compare.Metric {
+	if p.Of == nil {
+		return nil
+	}
+	for i := range p.Of.Pairs[0].Metrics {
+		if m := &p.Of.Pairs[0].Metrics[i]; m.Name == name {
+			return m
+		}
+	}
+	return nil
+}
