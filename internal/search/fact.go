@@ -10,6 +10,7 @@ import (
 // Decisions of a fact, of a look, and of a place.
 const (
 	Holds       = "holds"
+	Likely      = "likely" // holds at 95 % for itself, but not at the level that counts for many looks
 	Fails       = "fails"
 	Undecided   = "undecided"
 	ClientBound = "client_bound" // the client could not carry the load: nothing is known of the server
@@ -86,6 +87,7 @@ func (f *Fact) judge(alpha float64) {
 		return
 	}
 	v := *f.Value
+	likely := [2]float64{v, v}
 	switch f.Kind {
 	case KindShare:
 		n := f.NEff
@@ -94,6 +96,8 @@ func (f *Fact) judge(alpha float64) {
 		}
 		lo, hi := stat.ShareBounds(v*n, n, alpha)
 		f.Lo, f.Hi = &lo, &hi
+		l, h := stat.ShareBounds(v*n, n, Family)
+		likely = [2]float64{l, h}
 	case KindFailures:
 		f.Result = Holds
 		if v > f.Limit {
@@ -104,6 +108,8 @@ func (f *Fact) judge(alpha float64) {
 		if f.SE > 0 && f.DF >= 1 {
 			half := stat.StudentQuantile(2*alpha, f.DF) * f.SE
 			f.Lo, f.Hi = ref(v-half), ref(v+half)
+			half = stat.StudentQuantile(2*Family, f.DF) * f.SE
+			likely = [2]float64{v - half, v + half}
 		}
 	}
 	switch f.Kind {
@@ -121,12 +127,13 @@ func (f *Fact) judge(alpha float64) {
 			f.Result = Fails
 		}
 	default:
-		f.Result = f.against()
+		f.Result = f.against(likely)
 	}
 }
 
 // against compares the bounds, or where there are none the value, with the limit.
-func (f *Fact) against() string {
+// likely are those of 95 %.
+func (f *Fact) against(likely [2]float64) string {
 	lo, hi := *f.Value, *f.Value
 	if f.Lo != nil && f.Hi != nil {
 		lo, hi = *f.Lo, *f.Hi
@@ -159,6 +166,8 @@ func (f *Fact) against() string {
 		return Holds
 	case !a && !b:
 		return Fails
+	case met(likely[0]) && met(likely[1]):
+		return Likely
 	}
 	return Undecided
 }
@@ -224,4 +233,17 @@ func pool(looks []Look, alpha float64) []Fact {
 		out[i].judge(alpha)
 	}
 	return out
+}
+
+// promising reports whether a fact that is undecided would be decided by times as much
+// of what was seen: more looks at a load that lies at the limit itself decide nothing.
+func (f *Fact) promising(times, alpha float64, hold bool) bool {
+	if f.Value == nil || f.Kind != KindShare && f.SE <= 0 {
+		return true
+	}
+	g := *f
+	g.Good, g.N = int64(math.Round(float64(f.Good)*times)), int64(math.Round(float64(f.N)*times))
+	g.NEff, g.SE, g.DF = f.NEff*times, f.SE/math.Sqrt(times), f.DF*times
+	g.judge(alpha)
+	return g.Result == Holds || !hold && g.Result != Undecided
 }

@@ -13,7 +13,7 @@ const worse = 0.8
 // goodput is that of a place; nil where the load was not sustained there, or nothing
 // was measured.
 func (pl *place) goodput() *Fact {
-	if pl.decision != Holds {
+	if !pl.holds() {
 		return nil
 	}
 	for i := range pl.facts {
@@ -41,7 +41,7 @@ func apart(a, b *Fact, alpha float64) bool {
 func (s *state) findGoodput() (step Step, candidate float64) {
 	p := s.p
 	for _, pl := range s.places {
-		if pl.decision != Holds && pl.decision != Fails && !pl.settled && s.left(reserve+1) >= 0 {
+		if !pl.holds() && pl.decision != Fails && !pl.settled && s.left(reserve+1) >= 0 {
 			return longer(pl, KindLonger), s.best(p.Alpha())
 		}
 	}

@@ -15,8 +15,9 @@ const (
 type Step struct {
 	Kind string  `json:"kind"`
 	At   float64 `json:"at"`
-	// Times is its length, in looks of the declared length.
-	Times int `json:"times"`
+	// Times is its length, in looks of the declared length; below 1 where only far from
+	// the limit is asked.
+	Times float64 `json:"times"`
 }
 
 // Look is a step that was made: one run, and what was counted in it.
@@ -48,6 +49,20 @@ type Stage struct {
 	N    int64   `json:"n"`    // requests that were due in it
 }
 
+// promising reports whether times as much as was seen would decide the place; hold:
+// would prove that it holds.
+func (pl *place) promising(times, alpha float64, hold bool) bool {
+	for i := range pl.facts {
+		if f := &pl.facts[i]; (f.Result == Undecided || f.Result == Likely) && !f.promising(times, alpha, hold) {
+			return false
+		}
+	}
+	return true
+}
+
+// holds reports whether the place is worth being measured again.
+func (pl *place) holds() bool { return pl.decision == Holds || pl.decision == Likely }
+
 // usable reports whether what was counted in the look says something of the server.
 func (l *Look) usable() bool { return l.Client == "" && l.Unfit == "" }
 
@@ -60,6 +75,7 @@ type place struct {
 	why      string
 	// settled: it will not be looked at again.
 	settled bool
+	times   float64 // of all usable looks
 }
 
 // decide judges a place by its looks.
@@ -68,6 +84,7 @@ func (p Params) decide(pl *place) {
 	for _, l := range pl.looks {
 		if l.usable() {
 			used = append(used, l)
+			pl.times += l.Times
 		}
 	}
 	pl.settled = true
@@ -82,11 +99,11 @@ func (p Params) decide(pl *place) {
 	}
 	pl.facts = pool(used, p.Alpha())
 	pl.decision, pl.why = Holds, ""
-	for _, result := range []string{Fails, Undecided} {
+	for _, result := range []string{Fails, Undecided, Likely} {
 		for i := range pl.facts {
 			if f := &pl.facts[i]; f.Result == result {
 				pl.decision, pl.why = result, f.say()
-				pl.settled = result == Fails || len(pl.looks) >= Tries
+				pl.settled = result != Undecided || pl.times >= enough || pl.times >= 1 && !pl.promising(9, p.Alpha(), false)
 				return
 			}
 		}

@@ -2,7 +2,6 @@ package search
 
 import (
 	"math"
-	"slices"
 )
 
 // Why a search ends.
@@ -30,7 +29,7 @@ func (p Params) state(looks []Look) *state {
 	var fails *place
 	for _, pl := range s.places {
 		switch {
-		case pl.decision == Holds:
+		case pl.holds():
 			if s.hi == nil {
 				s.lo = pl
 			}
@@ -108,20 +107,14 @@ func (s *state) fits(step Step, candidate float64) bool {
 	}
 	t := s.took() + s.p.estimate(step, s.looks)
 	if candidate > 0 {
-		t += s.p.estimate(Step{Kind: KindConfirm, At: candidate, Times: 2}, s.looks)
+		t += s.p.estimate(Step{Kind: KindConfirm, At: candidate, Times: confirm}, s.looks)
 	}
 	return t <= s.p.AtMostS
 }
 
 // longer is another look at a place that is not settled.
 func longer(pl *place, kind string) Step {
-	times := 0
-	for _, l := range pl.looks {
-		if l.usable() {
-			times += l.Times
-		}
-	}
-	return Step{Kind: kind, At: pl.at, Times: max(1, times+1)}
+	return Step{Kind: kind, At: pl.at, Times: math.Round(pl.times) + 1}
 }
 
 // find is the next look for the limit, without a kind where there is none to make,
@@ -131,11 +124,14 @@ func (s *state) find() (step Step, candidate float64) {
 		candidate = s.lo.at
 	}
 	for _, pl := range s.places {
-		if pl.decision != Holds && !pl.settled && (s.hi == nil || pl.at < s.hi.at) {
+		if !pl.holds() && !pl.settled && (s.hi == nil || pl.at < s.hi.at) {
 			return longer(pl, KindLonger), candidate
 		}
 	}
 	p := s.p
+	if s.lo != nil && s.hi != nil && s.lo.times < 1 { // begun from an empty server, a short look may hold by that
+		return longer(s.lo, KindLonger), candidate
+	}
 	var at float64
 	kind := KindBracket
 	switch {
@@ -151,6 +147,10 @@ func (s *state) find() (step Step, candidate float64) {
 	case s.hi == nil:
 		at = p.place(s.lo.at * 2)
 	case p.close(s.lo.at, s.hi.at):
+		// Looks that are left are spent on what is undecided just above.
+		if s.hi.decision == Undecided && s.hi.times < most && s.left(reserve) > 0 {
+			return longer(s.hi, KindLonger), candidate
+		}
 		return Step{}, candidate
 	default:
 		kind, at = KindBisect, p.place(math.Sqrt(s.lo.at*s.hi.at))
@@ -158,49 +158,80 @@ func (s *state) find() (step Step, candidate float64) {
 			return Step{}, candidate
 		}
 	}
-	return Step{Kind: kind, At: at, Times: 1}, candidate
+	step = Step{Kind: kind, At: at, Times: 1}
+	if kind == KindBracket {
+		step.Times = p.short(at)
+	}
+	return step, candidate
 }
 
 // confirm is the next look at the winner. done is true when there is none to make:
-// one was confirmed, or there is none to confirm.
+// the limit is known, or there is nothing to confirm.
 func (s *state) confirm(candidate float64) (step Step, done bool) {
+	measure := func(at float64) (Step, bool) { return Step{Kind: KindConfirm, At: at, Times: confirm}, false }
 	if len(s.again) == 0 {
 		if candidate == 0 {
 			return Step{}, true
 		}
-		return Step{Kind: KindConfirm, At: candidate, Times: s.confirmTimes(candidate)}, false
+		return measure(candidate)
 	}
-	last := s.looks[len(s.looks)-1].At // where it stands now
-	i := slices.IndexFunc(s.again, func(pl *place) bool { return pl.at == last })
-	if i < 0 {
-		i = 0
+	held, above := s.measured()
+	if held != nil {
+		if s.p.Goal == Goodput || above == nil || s.p.close(held.at, above.at) {
+			return Step{}, true
+		}
+		at := s.p.place(math.Sqrt(held.at * above.at)) // it stepped down too far
+		if at <= held.at || at >= above.at {
+			return Step{}, true
+		}
+		return measure(at)
 	}
-	pl := s.again[i]
+	pl := s.again[0] // the lowest
 	switch {
-	case pl.decision == Holds:
-		return Step{}, true
-	case pl.decision == Undecided && len(pl.looks) < 2 && s.left(0) >= 2, // the last look is better spent below
-		!pl.settled && pl.decision != Undecided:
-		return Step{Kind: KindConfirm, At: pl.at, Times: s.confirmTimes(pl.at)}, false
+	case !pl.settledAgain() && s.left(0) >= 2 && (pl.decision == ClientBound || pl.decision == Unfit || pl.promising(2, s.p.Alpha(), true)): // the last look is better spent below
+		return measure(pl.at)
 	case pl.at <= s.p.From:
 		return Step{}, true
 	}
 	at := s.down(pl.at)
-	return Step{Kind: KindConfirm, At: at, Times: s.confirmTimes(at)}, false
+	if (pl.decision == Fails || pl.below()) && at > s.p.From {
+		at = s.down(at)
+	}
+	return measure(at)
 }
 
-// confirmTimes is how long the winner is measured again: twice, and as long as it was
-// measured before.
-func (s *state) confirmTimes(at float64) int {
-	times := 0
-	for _, pl := range s.places {
-		if pl.at == at {
-			for _, l := range pl.looks {
-				times += l.Times
-			}
+// measured are the highest load that was measured again and holds, and the lowest that
+// does not hold above it.
+func (s *state) measured() (held, above *place) {
+	for _, pl := range s.again {
+		if pl.decision == Holds {
+			held = pl
 		}
 	}
-	return max(2, times)
+	if s.p.Goal != Goodput && s.hi != nil && (held == nil || s.hi.at > held.at) {
+		above = s.hi
+	}
+	for _, pl := range s.again {
+		if pl.decision != Holds && (above == nil || pl.at < above.at) && (held == nil || pl.at > held.at) {
+			above = pl
+		}
+	}
+	return held, above
+}
+
+// settledAgain reports whether a place will not be measured again once more.
+func (pl *place) settledAgain() bool {
+	return pl.decision == Holds || pl.decision == Fails || len(pl.looks) >= 2
+}
+
+// below reports whether a share lies below what is required by its point.
+func (pl *place) below() bool {
+	for i := range pl.facts {
+		if f := &pl.facts[i]; f.Kind == KindShare && f.Value != nil && *f.Value < f.Limit {
+			return true
+		}
+	}
+	return false
 }
 
 // down is the next load to try when that at x did not hold again.
@@ -208,7 +239,7 @@ func (s *state) down(x float64) float64 {
 	y := s.p.below(x)
 	if s.p.Goal == Goodput {
 		for _, pl := range s.places {
-			if pl.at < x && pl.decision == Holds {
+			if pl.at < x && pl.holds() {
 				y = pl.at
 			}
 		}

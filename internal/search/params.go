@@ -17,12 +17,16 @@ const (
 // Family is the chance, at most, that any decision of a search is wrong.
 const Family = 0.05
 
-// Tries is how often a place is looked at until it counts as undecided: once, for
-// twice as long, and for four times as long.
-const Tries = 3
+// Lengths of looks, in declared ones.
+const (
+	enough  = 3 // at one place, until it counts as undecided: one look, and one twice as long
+	most    = 7 // the same where looks are left: and one four times as long
+	confirm = 4 // a measurement of the winner
+	least   = 0.125
+)
 
 // reserve is how many looks are kept for measuring the winner again.
-const reserve = 2
+const reserve = 4
 
 // Params say what is searched. They are fixed before the first look.
 type Params struct {
@@ -67,6 +71,20 @@ func (p Params) Least(share float64) int64 {
 // SeedOf is the run seed of look n, from 1: no two are alike.
 func (p Params) SeedOf(n int) int64 { return p.Seed + int64(n) }
 
+// short is the length of a look that is to tell whether the limit is near: so many
+// requests as prove, nearly all of them good, that the load holds.
+func (p Params) short(at float64) float64 {
+	n := float64(p.Requests)
+	if p.For == Rate && p.DurationS > 0 && (n == 0 || at*p.DurationS < n) {
+		n = at * p.DurationS
+	}
+	share := p.Share
+	if share == 0 || n == 0 || p.Goal == Goodput {
+		return 1
+	}
+	return min(1, max(least, math.Ceil(16*2*float64(p.Least(share))/n)/16))
+}
+
 // place makes x a load that can be asked for: whole for a concurrency, with four
 // digits for a rate, and within the bounds.
 func (p Params) place(x float64) float64 {
@@ -101,7 +119,7 @@ func (p Params) below(x float64) float64 {
 // estimate is how long a step may take in seconds, 0 where nothing is known: by what
 // was asked, and by how much longer than that the look before took.
 func (p Params) estimate(s Step, looks []Look) float64 {
-	asked := func(at float64, times int) float64 {
+	asked := func(at, times float64) float64 {
 		t := 0.0
 		if p.For == Rate && p.Requests > 0 {
 			t = float64(p.Requests) / at
@@ -109,7 +127,7 @@ func (p Params) estimate(s Step, looks []Look) float64 {
 		if p.DurationS > 0 && (t == 0 || p.DurationS < t) {
 			t = p.DurationS
 		}
-		return t * float64(times)
+		return t * times
 	}
 	t := asked(s.At, s.Times)
 	for i := len(looks) - 1; i >= 0; i-- {
@@ -120,7 +138,7 @@ func (p Params) estimate(s Step, looks []Look) float64 {
 		if was := asked(l.At, l.Times); was > 0 {
 			return max(t, t+max(0, l.TookS-was)) // what comes on top does not grow with the look
 		}
-		return l.TookS / float64(l.Times) * float64(s.Times)
+		return l.TookS / l.Times * s.Times
 	}
 	return t
 }

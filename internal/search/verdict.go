@@ -46,21 +46,7 @@ type Verdict struct {
 func (p Params) Conclude(looks []Look, end string) Verdict {
 	s := p.state(looks)
 	v := Verdict{Result: Open, End: end}
-	var held *place
-	for _, pl := range s.again {
-		if pl.decision == Holds {
-			held = pl
-		}
-	}
-	above := s.hi
-	if p.Goal == Goodput {
-		above = nil
-	}
-	for _, pl := range s.again {
-		if pl.decision != Holds && (above == nil || pl.at < above.at) && (held == nil || pl.at > held.at) {
-			above = pl
-		}
-	}
+	held, above := s.measured()
 	if above != nil {
 		v.Above, v.AboveIs = ref(above.at), above.decision
 	}
@@ -158,7 +144,7 @@ func (p Params) line(v *Verdict, s *state) string {
 		lo = p.Load(*v.At) + " (measured again)"
 	default:
 		for _, pl := range s.places {
-			if pl.decision == Holds && (v.Above == nil || pl.at < *v.Above) {
+			if pl.holds() && (v.Above == nil || pl.at < *v.Above) {
 				lo = p.Load(pl.at) + " (not measured again)"
 			}
 		}
