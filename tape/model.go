@@ -711,6 +711,7 @@ const (
 	ReasonPrepare     = "prepare"     // preparation failed: the cache is not in the state that was asked for
 	ReasonProbe       = "probe"       // a probe failed: before the load, or by itself
 	ReasonAbort       = "abort"       // too many requests failed: limits.abort
+	ReasonEnough      = "enough"      // what was measured is as exact as was asked for
 	ReasonMerged      = "merged"      // the parts of a merged tape ended for different reasons
 	ReasonImported    = "imported"    // the tape was made of another tool's results, which do not say why they end
 )

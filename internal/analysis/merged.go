@@ -168,7 +168,7 @@ func (r *run) unfinished() []string {
 // ended reports whether a run that stopped for this reason went its whole way.
 func ended(reason string) bool {
 	switch reason {
-	case tape.ReasonCompleted, tape.ReasonImported, tape.ReasonDuration, tape.ReasonRows:
+	case tape.ReasonCompleted, tape.ReasonImported, tape.ReasonDuration, tape.ReasonRows, tape.ReasonEnough:
 		return true
 	}
 	return false

@@ -44,6 +44,7 @@ type runOptions struct {
 	series string    // the folder of the repeats that the run is one of; "": none
 	log    *runLog
 	until  *spec.Until                           // of a point: when it is exact enough; nil: the load says when it ends
+	said   map[string]bool                       // lines of statements of earlier runs of a series, which are not said again
 	after  func(*run.Summary, *analysis.Results) // told what became of a run that sent something; nil: nobody
 }
 
@@ -184,14 +185,14 @@ func (a *app) runLogged(ctx context.Context, j *job, o runOptions) (string, erro
 	if err != nil {
 		return dir.path, usageError(err.Error(), "another place: --out DIR")
 	}
-	statement(a.stderr, j, pre, dir.path)
+	statement(a.stderr, j, pre, dir.path, o.said)
 
 	// Interrupts are obeyed while requests go out, and have no effect on the
 	// moments in which the reports are written.
 	sig := make(chan os.Signal, 2)
 	signal.Notify(sig, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(sig)
-	sum, runErr := a.drive(ctx, j, pre, clk, w, sig, o)
+	sum, runErr := a.drive(ctx, j, pre, clk, w, dir.file(name), sig, o)
 
 	a.keepPower(j.spec.Energy.PowerFile, dir)
 	began := clk.Now()
@@ -281,7 +282,7 @@ func tapeName(compress bool) string {
 }
 
 // drive sends the load.
-func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.Clock, w *tape.Writer, sig <-chan os.Signal, o runOptions) (*run.Summary, error) {
+func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.Clock, w *tape.Writer, path string, sig <-chan os.Signal, o runOptions) (*run.Summary, error) {
 	defer run.Tune()()
 	s := j.spec
 	c, waits := j.loadClient(clk)
@@ -328,12 +329,11 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 		defer end()
 		cfg.Samplers = append(cfg.Samplers, sample)
 	}
+	obeyUntil(o.until, path, clk, &cfg, o.log)
 	ctx, release := obeyAbort(ctx, s, &cfg)
 	defer release()
 	o.log.follow(&cfg)
 	live.follow(&cfg)
-	ctx, enough := obeyUntil(ctx, o.until, clk, &cfg)
-	defer enough()
 	return run.Run(ctx, cfg)
 }
 

@@ -39,6 +39,7 @@ type series struct {
 	parent *os.File
 	sets   [][]spec.PointSet // of each point of m
 	tries  []*tried          // of those that were tried
+	said   map[string]bool   // lines that a statement of a point has said
 	cut    string            // what the point before left running; "": nothing
 	ran    bool              // a point was run by this command
 	codes  []int
@@ -66,7 +67,7 @@ func (a *app) newSeries(kind string, args []string, f *specFlags, o runOptions) 
 	for _, n := range notes {
 		fmt.Fprintln(a.stderr, "note:", n)
 	}
-	return &series{a: a, args: args, f: f, o: o, kind: kind, base: s, clk: clock.New(), m: &sweep.Manifest{
+	return &series{a: a, args: args, f: f, o: o, kind: kind, base: s, clk: clock.New(), said: map[string]bool{}, m: &sweep.Manifest{
 		Kind: kind, Name: s.Name, Order: s.Sweep.Order, Prompts: s.Sweep.Prompts, Seed: s.Seeds.Run,
 	}}, nil
 }
@@ -260,7 +261,11 @@ func (s *series) run(ctx context.Context, i int, where string) (ended, error) {
 		text = fmt.Sprintf("exit code %d: %s", e.code, e.err.Error())
 		p.Reason = strings.TrimPrefix(p.Reason+"; "+s.shown(e.err.Error()), "; ")
 	}
-	fmt.Fprintf(s.a.stdout, "%s  %s\n", filepath.Join(s.dir, rel), s.shown(text))
+	out := s.a.stdout
+	if s.o.json {
+		out = s.a.stderr
+	}
+	fmt.Fprintf(out, "%s  %s\n", filepath.Join(s.dir, rel), s.shown(text))
 	s.o.log.say(s.kind, "%s: %s", rel, text)
 	return e, s.write()
 }
@@ -276,7 +281,7 @@ func (s *series) runOne(i int, dir string, notes []string, e *ended) (int, error
 	o := s.o
 	log := newRunLog(s.a.args)
 	log.into, o.log = o.log, log
-	o.dir = dir
+	o.dir, o.said = dir, s.said
 	if !s.distinct() {
 		o.series = ""
 	}
@@ -405,6 +410,22 @@ func interrupts(ctx context.Context) (context.Context, context.CancelFunc) {
 // end says where the points are, and is the exit code of the series, as that of a
 // repeat.
 func (s *series) end() error {
+	read := s.read()
 	fmt.Fprintf(s.a.stderr, "points: %s\n", s.dir)
-	return repeatEnding(s.codes, s.last)
+	if err := repeatEnding(s.codes, s.last); err != nil {
+		return err
+	}
+	return read
+}
+
+// read prints what the points say together, where one was measured.
+func (s *series) read() error {
+	if !slices.ContainsFunc(s.m.Points, func(p sweep.Point) bool { return p.State == sweep.Done }) {
+		return nil
+	}
+	err := s.a.curves(s.dir, curveOptions{json: s.o.json})
+	if err != nil {
+		fmt.Fprintf(s.a.stderr, "the points are not read together: %s\n", s.shown(err.Error()))
+	}
+	return err
 }

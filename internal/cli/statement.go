@@ -12,11 +12,19 @@ import (
 	"tokentape/internal/workload/rows"
 )
 
-// statement says, before the first request, what will be sent.
-func statement(w io.Writer, j *job, pre *probe.Result, dir string) {
+// statement says, before the first request, what will be sent. said holds what a run
+// before has said, which is left out, and takes what this one says; nil: there is none.
+func statement(w io.Writer, j *job, pre *probe.Result, dir string, said map[string]bool) {
 	s := j.spec
 	line := func(label, format string, args ...any) {
-		fmt.Fprintf(w, "  %-9s %s\n", label, j.mask(fmt.Sprintf(format, args...)))
+		text := fmt.Sprintf("  %-9s %s\n", label, j.mask(fmt.Sprintf(format, args...)))
+		if said[text] {
+			return
+		}
+		if said != nil {
+			said[text] = true
+		}
+		io.WriteString(w, text)
 	}
 	fmt.Fprintln(w, "will send")
 	line("to", "POST %s (%s)", j.url(), s.Target.API)

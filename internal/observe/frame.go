@@ -170,7 +170,7 @@ func (r *row) colored(line string, first, head bool) string {
 func frameRows(m Moment, width int) []row {
 	s := &m.State
 	rows := []row{headRow(&m, width)}
-	if s.Why != "" && s.Stopped != tape.ReasonDuration {
+	if s.Why != "" && s.Stopped != tape.ReasonDuration && s.Stopped != tape.ReasonEnough {
 		rows = append(rows, row{label: "why", last: clean(s.Why), look: red, keep: 1})
 	}
 	sent := row{label: "sent", keep: 5}

@@ -90,7 +90,7 @@ func phase(s State, warmup int64) string {
 		return "aborting"
 	case s.Draining:
 		return "draining"
-	case s.Stopped == tape.ReasonDuration, s.Planned >= 0 && s.Measured == s.Planned:
+	case s.Stopped == tape.ReasonDuration, s.Stopped == tape.ReasonEnough, s.Planned >= 0 && s.Measured == s.Planned:
 		return "ending"
 	case s.Stopped != "":
 		return "stopping"

@@ -80,7 +80,10 @@ type Config struct {
 	// goes on the tape, with all its counts and its slot free; optional, from many
 	// goroutines. It must be quick, and neither change the request nor keep it.
 	Written func(*tape.Request)
-	Said    func(Said) // optional: told of what the run comes to; from many goroutines, a few dozen times in all
+	// Enough gives why what was measured is enough: nothing more is issued, and what runs
+	// ends as it would; optional.
+	Enough <-chan string
+	Said   func(Said) // optional: told of what the run comes to; from many goroutines, a few dozen times in all
 }
 
 // What a run tells of itself.
@@ -216,6 +219,15 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 	if cfg.Stop != nil {
 		sideWG.Go(func() { e.watchInterrupts(side) })
 	}
+	if cfg.Enough != nil {
+		sideWG.Go(func() {
+			select {
+			case why := <-cfg.Enough:
+				e.stop(tape.ReasonEnough, why)
+			case <-side.Done():
+			}
+		})
+	}
 	staged := e.stage()
 	<-staged.full // bodies are ready before t = 0
 
@@ -315,7 +327,8 @@ func (e *engine) openSlots() (end func()) {
 // reason that makes the rest of the run worthless cancels what is running too.
 func (e *engine) stop(reason, message string) {
 	e.mu.Lock()
-	if reason == tape.ReasonDuration && e.allSent {
+	ofItself := reason == tape.ReasonDuration || reason == tape.ReasonEnough
+	if ofItself && e.allSent {
 		e.mu.Unlock()
 		return // every row had gone out by then
 	}
@@ -329,7 +342,7 @@ func (e *engine) stop(reason, message string) {
 		e.say(SaidStop, strings.TrimSuffix(reason+": "+message, ": "))
 	}
 	e.cancelIssue(cause)
-	if reason != tape.ReasonDuration {
+	if !ofItself {
 		e.cancelRetry()
 	}
 	switch reason {
