@@ -238,6 +238,7 @@ func (r *run) client(l *Load) {
 	// The median over samples: one bad interval is no verdict on a run.
 	l.SchedP99MS = quantile(sched, 0.5)
 	l.GCPauseMS = ref(float64(pause) / 1e6)
+	r.clientWait(l)
 }
 
 // span is a number of points in time and their ends.

@@ -175,6 +175,13 @@ type Load struct {
 	SchedP99MS        *float64 `json:"client_sched_p99_ms"`
 	GCPauseMS         *float64 `json:"client_gc_pause_ms"`  // sum over the run
 	QueuePeak         *int64   `json:"recorder_queue_peak"` // absent without samples of the client
+	// How long bytes lay in the kernel before a read, by its stamps; without them absent.
+	ClientWaitP50MS *float64 `json:"client_wait_p50_ms,omitempty"`
+	ClientWaitP99MS *float64 `json:"client_wait_p99_ms,omitempty"`
+	ClientWaitMaxMS *float64 `json:"client_wait_max_ms,omitempty"`
+	ClientWaitReads *int64   `json:"client_wait_reads,omitempty"` // that were looked at
+	// RunDelay is how many of the client's threads, in the mean, were ready and had no processor.
+	RunDelay *float64 `json:"client_run_delay_threads,omitempty"`
 }
 
 // Window is one table.

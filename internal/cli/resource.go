@@ -8,9 +8,8 @@ import (
 	"tokentape/internal/resource"
 )
 
-// resources compares what the plan needs with what this machine has. What is
-// short is a refusal, or a note of the run.
-func (j *job) resources(m resource.Machine) error {
+// need is what the plan needs of this machine.
+func (j *job) need() resource.Need {
 	s := j.spec
 	n := resource.Need{
 		InFlight: s.Load.Concurrency, Shared: s.Target.HTTP == "2", Output: s.Workload.OutputTokens,
@@ -45,7 +44,13 @@ func (j *job) resources(m resource.Machine) error {
 			n.Servers += int64(strings.Count(line, ", "))
 		}
 	}
-	notes, err := resource.Check(n, m)
+	return n
+}
+
+// resources compares what the plan needs with what this machine has. What is
+// short is a refusal, or a note of the run.
+func (j *job) resources(m resource.Machine) error {
+	notes, err := resource.Check(j.need(), m)
 	j.notes = append(j.notes, notes...)
 	var r *resource.Refusal
 	if errors.As(err, &r) {

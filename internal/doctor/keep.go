@@ -1,0 +1,98 @@
+package doctor
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"tokentape/tape"
+)
+
+// KeptSchema names the format of a kept envelope.
+const KeptSchema = "tokentape.envelope/1"
+
+// Kept is an envelope in a file, with what it was measured on.
+type Kept struct {
+	Schema   string        `json:"schema"`
+	Tool     string        `json:"tool"` // version
+	Host     Facts         `json:"host"`
+	Envelope tape.Envelope `json:"envelope"`
+}
+
+// Facts are what an envelope depends on: with other ones it is another host.
+type Facts struct {
+	Name        string  `json:"name"`
+	Arch        string  `json:"arch"`
+	Kernel      string  `json:"kernel"`
+	CPUModel    string  `json:"cpu_model"`
+	Logical     int64   `json:"logical"`
+	CPUs        int     `json:"cpus"`
+	Quota       float64 `json:"cpu_quota,omitempty"`
+	Memory      int64   `json:"memory"`
+	ClockSource string  `json:"clock_source"`
+}
+
+// FactsOf are those of a host.
+func FactsOf(h tape.Host) Facts {
+	// A container's memory is that of its machine; some tell it a little off each time.
+	return Facts{h.Name, h.Arch, h.Kernel, h.CPUModel, h.Logical, h.CPUs, h.Quota.Or(0), h.Memory >> 28 << 28, h.ClockSource}
+}
+
+func (f Facts) key() string {
+	b, _ := json.Marshal(f) // plain strings and numbers: cannot fail
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
+
+// KeptPath is the file of a host's envelope below the user's folder of caches.
+func KeptPath(cache string, f Facts) string {
+	return filepath.Join(cache, "tokentape", "envelope-"+f.key()+".json")
+}
+
+// Keep writes the envelope over the one of the same host, in one step.
+func Keep(path string, k Kept) error {
+	k.Schema = KeptSchema
+	b, err := json.MarshalIndent(k, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".envelope-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// Known reads a kept envelope; nil without an error when there is none.
+func Known(path string, f Facts) (*tape.Envelope, error) {
+	b, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	var k Kept
+	if err := json.Unmarshal(b, &k); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if k.Schema != KeptSchema || k.Host != f || len(k.Envelope.Points) == 0 || k.Envelope.Limit <= 0 {
+		return nil, fmt.Errorf("%s: not an envelope of this host", path)
+	}
+	return &k.Envelope, nil
+}

@@ -1,0 +1,181 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"tokentape/internal/client"
+	"tokentape/internal/clock"
+	"tokentape/internal/resource"
+)
+
+// Trip is what one way to a server and back took.
+type Trip struct {
+	Connect []time.Duration // of each new connection, shortest first, TLS included
+	GET     []time.Duration // of GETs over connections that were there, shortest first
+	Status  int             // of the last answer
+	Remote  string
+	Waits   int64 // reads of which the kernel told how long the bytes had waited
+}
+
+// Reach opens n connections to a URL, one after the other, and sends two GETs over each:
+// the second tells the round trip alone. The answer's status is not judged.
+func Reach(ctx context.Context, clk *clock.Clock, cfg client.Config, target string, header http.Header, n int) (t Trip, err error) {
+	cfg.Clock = clk
+	var waits atomic.Int64
+	cfg.Waited, cfg.WaitedOf = func(int64) { waits.Add(1) }, 1
+	defer func() { t.Waits = waits.Load() }()
+	for range n {
+		if err := func() error {
+			c := client.New(cfg)
+			defer c.Close()
+			for i := range 2 {
+				begin := clk.Now()
+				got, err := c.Get(ctx, target, header, 16<<20)
+				took := time.Duration(clk.Now() - begin)
+				if err != nil {
+					return err
+				}
+				t.Status, t.Remote = got.Status, got.Remote
+				switch {
+				case i == 0:
+					t.Connect = append(t.Connect, time.Duration(max(got.Dial, 0)+max(got.Shake, 0)))
+				case got.Reused:
+					t.GET = append(t.GET, took)
+				}
+			}
+			return nil
+		}(); err != nil {
+			return t, err
+		}
+	}
+	slices.Sort(t.Connect)
+	slices.Sort(t.GET)
+	return t, nil
+}
+
+// Answers are what a name stands for.
+type Answers struct {
+	Host  string
+	Addrs []string // sorted
+	Took  time.Duration
+}
+
+// LookUp asks the resolver for the name in a URL; an address needs no look-up, and Took
+// is 0.
+func LookUp(ctx context.Context, clk *clock.Clock, target string) (Answers, error) {
+	u, err := url.Parse(target)
+	if err != nil {
+		return Answers{}, err
+	}
+	a := Answers{Host: u.Hostname()}
+	if ip, err := netip.ParseAddr(a.Host); err == nil {
+		a.Addrs = []string{ip.String()}
+		return a, nil
+	}
+	begin := clk.Now()
+	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", a.Host)
+	a.Took = time.Duration(clk.Now() - begin)
+	if err != nil {
+		return a, fmt.Errorf("look up %s: %w", a.Host, err)
+	}
+	for _, ip := range ips {
+		a.Addrs = append(a.Addrs, ip.Unmap().String())
+	}
+	slices.Sort(a.Addrs)
+	a.Addrs = slices.Compact(a.Addrs)
+	return a, nil
+}
+
+// Direct is a client that goes to its server without a proxy.
+func Direct() client.Config { return client.Config{Connect: 5 * time.Second} }
+
+// MostStreams is how many streams descriptors, ports and memory allow here: the server's
+// process needs as many descriptors of its own, and memory beside the client's.
+func MostStreams(m resource.Machine) int64 {
+	const spare, most, each = 128, 10_000, 200 << 10
+	n := int64(most)
+	if m.Soft > 0 {
+		n = min(n, m.Soft-m.Open-spare)
+	}
+	if m.Ports > 0 {
+		n = min(n, m.Ports-m.Waiting-spare)
+	}
+	if m.Available > 0 {
+		n = min(n, m.Available/2/each)
+	}
+	return max(n, 1)
+}
+
+const slowLoopback = time.Millisecond
+
+// Loopback is the item of the way to the built-in server.
+func Loopback(t Trip, err error) Item {
+	const name, how = "loopback", "8 connections to the built-in server, two GETs over each; the second's time"
+	if err != nil || len(t.GET) == 0 {
+		return absent(name, fmt.Sprintf("not reached: %v", err), how)
+	}
+	i := Item{Name: name, Value: trip(t), Limit: "GET p50 " + slowLoopback.String(), How: how}
+	mid := t.GET[len(t.GET)/2]
+	return i.number(float64(mid)/1e6, "ms").judge(mid <= slowLoopback, Note, "end what else runs here: this way costs tens of microseconds on a quiet host")
+}
+
+// Target is the item of the way to the server that the user named.
+func Target(shown string, t Trip, err error) Item {
+	i := Item{Name: "target", Verdict: OK, How: "connections to " + shown + ", two GETs over each; the second's time, the server's work among it"}
+	if err != nil {
+		i.Verdict, i.Value, i.Do = Note, "not reached: "+err.Error(), "tokentape probe says more of why"
+		return i
+	}
+	if len(t.GET) == 0 {
+		i.Value = fmt.Sprintf("connect p50 %s to %s, status %d; it keeps no connection alive", round(t.Connect[len(t.Connect)/2]), t.Remote, t.Status)
+		return i
+	}
+	i.Value = fmt.Sprintf("%s; %s answered with status %d", trip(t), t.Remote, t.Status)
+	return i.number(float64(t.GET[len(t.GET)/2])/1e6, "ms")
+}
+
+// NoTarget is an item of a target when none was named.
+func NoTarget(name string) Item {
+	return absent(name, "no target was named: --url HOST:PORT", "with --url: connections, GETs, and a look-up of its name")
+}
+
+func trip(t Trip) string {
+	return fmt.Sprintf("connect p50 %s, most %s; GET p50 %s, most %s", round(t.Connect[len(t.Connect)/2]), round(t.Connect[len(t.Connect)-1]), round(t.GET[len(t.GET)/2]), round(t.GET[len(t.GET)-1]))
+}
+
+const slowDNS = 100 * time.Millisecond
+
+// DNS is the item of a look-up.
+func DNS(a Answers, err error) Item {
+	i := Item{Name: "dns", Verdict: OK, Limit: slowDNS.String(), How: "one look-up by this host's resolver"}
+	switch {
+	case err != nil:
+		i.Verdict, i.Value, i.Do = Note, err.Error(), "the name's spelling, /etc/resolv.conf, or an address in place of the name"
+		return i
+	case a.Took == 0:
+		i.Value, i.Limit = a.Host+" is an address: nothing to look up", ""
+		return i
+	}
+	i.Value = fmt.Sprintf("%s: %s, in %s", a.Host, strings.Join(a.Addrs, ", "), round(a.Took))
+	return i.number(float64(a.Took)/1e6, "ms").judge(a.Took <= slowDNS, Note, "target.resolve: once looks the name up before the run; a new connection otherwise waits that long")
+}
+
+// Stamps is the item of the kernel's stamps.
+func Stamps(t Trip) Item {
+	i := Item{Name: "kernel_stamps", How: "SO_TIMESTAMPING on connections to the built-in server: reads of which the kernel told when their bytes came"}
+	if t.Waits == 0 {
+		i.Verdict, i.Value = None, "the kernel told nothing: client wait will not be observed here"
+		return i
+	}
+	i.Verdict, i.Value = OK, fmt.Sprintf("told for %d reads: runs tell how long bytes waited for the client", t.Waits)
+	return i
+}
