@@ -114,6 +114,7 @@ func Compare(dirA, dirB string, o Options, co compare.Options) (*Comparison, err
 	for i := range a.Curves {
 		out.along(a, &a.Curves[i], at)
 	}
+	out.cached(a, b, pairs)
 	out.conclude(a, b)
 	return out, nil
 }
@@ -337,6 +338,25 @@ func course(steps []step, numeric bool, axis string) (line string, crossing *flo
 		line += fmt.Sprintf(" (%d of %d points do not differ, or are open)", rest, n)
 	}
 	return line, crossing
+}
+
+// cached says where the prefix cache served the one side and not the other: what
+// differs there is not the server alone.
+func (o *Comparison) cached(a, b *Curves, pairs [][2]int) {
+	n, at := 0, [2]int{}
+	most := 0.0
+	for _, k := range pairs {
+		x, y := a.Points[k[0]].Values["cached_ratio"].Value, b.Points[k[1]].Values["cached_ratio"].Value
+		if x == nil || y == nil || math.Abs(*x-*y) <= unlikeCache {
+			continue
+		}
+		if n++; math.Abs(*x-*y) > most {
+			most, at = math.Abs(*x-*y), k
+		}
+	}
+	if n > 0 {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("points are unlike: cached share differs at %d of %d, most at %s: A %.2f, B %.2f: part of what differs is the prefix cache", n, len(pairs), a.Points[at[0]].Label, *a.Points[at[0]].Values["cached_ratio"].Value, *b.Points[at[1]].Values["cached_ratio"].Value))
+	}
 }
 
 // conclude gives the one verdict and line.

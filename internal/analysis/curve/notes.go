@@ -151,7 +151,7 @@ func (c *Curves) say() {
 	if c.NotRun > 0 {
 		parts = append(parts, fmt.Sprintf("%d not run", c.NotRun))
 	}
-	if len(c.Curves) == 1 {
+	if len(c.Curves) == 1 && c.Measured > 0 {
 		g := &c.Curves[0]
 		if g.Knee != nil {
 			parts = append(parts, g.Knee.Line)
@@ -174,7 +174,7 @@ func (c *Curves) unfit() string {
 			continue
 		}
 		_, why, _ := strings.Cut(p.Verdict, ": ")
-		why, _, _ = strings.Cut(why, " · ")
+		why, _, _ = strings.Cut(why, ";")
 		if n++; n == 1 {
 			reason = why
 		} else if why != reason {
