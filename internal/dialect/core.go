@@ -30,6 +30,7 @@ type core struct {
 	fields  []member // its members
 	buf     []byte   // texts of one event whose escapes had to be undone
 	choices []choice
+	pieces  int // texts given since it was set to 0
 	// typed says that the events of this API have names of their own, so that
 	// one of any name must be readable.
 	typed bool
@@ -187,6 +188,7 @@ func (c *core) piece(before byte, p Piece) byte {
 	if len(p.Text) == 0 {
 		return before
 	}
+	c.pieces++
 	c.facts.HasOutput = true
 	c.facts.Refused = c.facts.Refused || p.Kind == tape.KindRefusal
 	c.choice(p.Choice)

@@ -69,11 +69,15 @@ type openAIDecoder struct {
 	chat    bool
 	total   bool  // a usage object of the whole response gave an output count
 	running int64 // last running output-token count; what it counts is the whole response
+
+	last alike // the event before, when one text was all its output
+	said value // the string that gave the last text
 }
 
 func (d *openAIDecoder) Reset() {
 	d.core.Reset()
 	d.total, d.running = false, Unknown
+	d.last.forget()
 }
 
 // parts are the fields of a payload that matter. One pass finds them: looking
@@ -111,6 +115,15 @@ func (p parts) failure(named bool) (e value, itself bool) {
 }
 
 func (d *openAIDecoder) Event(name string, payload []byte, dst []Mark) []Mark {
+	if name == "" {
+		if text := d.last.text(payload); len(text) > len(`""`) {
+			d.buf = d.buf[:0]
+			d.give(0, d.last.mark.Kind, d.last.mark.Choice, d.str(text))
+			return append(dst, d.last.mark)
+		}
+	}
+	d.last.forget()
+	d.pieces, d.said = 0, nil
 	mark, ok := d.open(name, payload)
 	if !ok {
 		return append(dst, mark)
@@ -130,6 +143,9 @@ func (d *openAIDecoder) Event(name string, payload []byte, dst []Mark) []Mark {
 	mark.Choice = first.index
 	switch {
 	case len(dst) > marked:
+		if name == "" && d.pieces == 1 && d.said != nil {
+			d.last.learn(d.raw, d.said, dst[marked])
+		}
 		return dst
 	case !first.seen && running != Unknown:
 		mark.Kind = tape.KindUsage
@@ -169,7 +185,7 @@ func (d *openAIDecoder) all(choices value, running int64, dst []Mark) ([]Mark, l
 		}
 		kind := byte(0)
 		if !d.chat {
-			kind = d.give(0, tape.KindContent, i, d.str(c.text))
+			kind = d.say(0, tape.KindContent, i, c.text)
 		} else if c.delta != nil {
 			kind = d.delta(c.delta, i)
 		}
@@ -239,12 +255,10 @@ func (d *openAIDecoder) delta(v value, i int32) (kind byte) {
 		}
 	}
 	// Two names for the same thing: when both carry text, it is one text.
-	reasoning := d.str(thought)
-	if len(reasoning) == 0 {
-		reasoning = d.str(thought2)
+	if kind = d.say(kind, tape.KindReasoning, i, thought); kind == 0 {
+		kind = d.say(kind, tape.KindReasoning, i, thought2)
 	}
-	kind = d.give(kind, tape.KindReasoning, i, reasoning)
-	kind = d.give(kind, tape.KindContent, i, d.str(content))
+	kind = d.say(kind, tape.KindContent, i, content)
 	for e := content.elements(); e.next(); {
 		kind = d.give(kind, tape.KindContent, i, d.str(e.val().get("text")))
 	}
@@ -259,6 +273,15 @@ func (d *openAIDecoder) delta(v value, i int32) (kind byte) {
 		kind = d.call(kind, i, call, f.get("name"), f.get("arguments"))
 	}
 	return d.call(kind, i, 0, function.get("name"), function.get("arguments"))
+}
+
+// say is give of a string, which is remembered.
+func (d *openAIDecoder) say(before, kind byte, i int32, v value) byte {
+	text := d.str(v)
+	if len(text) > 0 {
+		d.said = v
+	}
+	return d.give(before, kind, i, text)
 }
 
 // usage takes the counts of a usage object; the last word on each wins. It

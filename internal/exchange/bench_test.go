@@ -9,20 +9,32 @@ import (
 )
 
 // BenchmarkChunk is all that happens between a stamped read and the next one,
-// with one event a read.
+// with one event a read, as most streams are: events differ by their text alone.
 func BenchmarkChunk(b *testing.B) {
+	benchChunk(b, e(c(" word")), e(c("s")))
+}
+
+// BenchmarkChunkUnlike is the same where an event is never like the one before.
+func BenchmarkChunkUnlike(b *testing.B) {
+	benchChunk(b, e(c(" word")), strings.Replace(e(c("s")), "data: {", `data: {"created":1,`, 1))
+}
+
+func benchChunk(b *testing.B, texts ...string) {
+	var events [][]byte
+	for _, text := range texts {
+		events = append(events, []byte(text))
+	}
 	ex := New(Config{Dialect: mustChat(b), Options: dialect.Options{Stream: true}})
 	x := newFlight(ex)
 	x.reset()
-	event := []byte(e(c(" word")))
-	marks := []client.Mark{{N: len(event), T: 1}}
-	b.SetBytes(int64(len(event)))
+	marks := make([]client.Mark, 1)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		if i%1000 == 0 {
 			x.reset()
 		}
-		marks[0].T += 10_000_000
+		event := events[i%len(events)]
+		marks[0] = client.Mark{N: len(event), T: marks[0].T + 10_000_000}
 		if done, err := x.chunk(event, marks, true); done || err != nil {
 			b.Fatal(done, err)
 		}
