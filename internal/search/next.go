@@ -177,8 +177,16 @@ func (s *state) confirm(candidate float64) (step Step, done bool) {
 	}
 	held, above := s.measured()
 	if held != nil {
-		if s.p.Goal == Goodput || above == nil || s.p.close(held.at, above.at) {
+		switch {
+		case s.p.Goal == Goodput || above == nil:
 			return Step{}, true
+		case s.p.close(held.at, above.at):
+			// Looks that are left go to what is undecided above, while it may hold by its point.
+			again := s.againAt(above.at)
+			if above.decision == Fails || above.decision == ClientBound || again != nil && (again.settledAgain() || again.below()) {
+				return Step{}, true
+			}
+			return measure(above.at)
 		}
 		at := s.p.place(math.Sqrt(held.at * above.at)) // it stepped down too far
 		if at <= held.at || at >= above.at {
@@ -217,6 +225,15 @@ func (s *state) measured() (held, above *place) {
 		}
 	}
 	return held, above
+}
+
+func (s *state) againAt(at float64) *place {
+	for _, pl := range s.again {
+		if pl.at == at {
+			return pl
+		}
+	}
+	return nil
 }
 
 // settledAgain reports whether a place will not be measured again once more.

@@ -15,22 +15,41 @@ import (
 // as those of a real server near its limit do: a burst is felt for hundreds of them.
 type queue struct {
 	rate  float64 // requests/s that it can do
-	limit float64 // services that a request may wait
+	limit int     // services that a request may wait
 	r     *rand.Rand
 }
 
-// md1 is the share of requests that wait at most t services in M/D/1 at load rho
-// (Erlang 1909).
-func md1(rho, t float64) float64 {
-	sum, fact := 0.0, 1.0
-	for j := 0; j <= int(t); j++ {
-		if j > 0 {
-			fact *= float64(j)
-		}
-		x := rho * (t - float64(j))
-		sum += math.Pow(-x, float64(j)) / fact * math.Exp(x)
+// md1 is the share of requests that wait at most t services, a whole number, in M/D/1
+// at load rho: Franx (Oper. Res. Lett. 29 (2001) 221) on the distribution of the number
+// in the system, by sums of positive terms alone. (Erlang's formula of 1909 alternates,
+// and has no digit left from t = 20 on.)
+func md1(rho float64, t int) float64 {
+	arrive := make([]float64, t+3) // Poisson, of one service
+	more := make([]float64, t+3)   // than so many arrivals
+	arrive[0] = math.Exp(-rho)
+	for i := 1; i < len(arrive); i++ {
+		arrive[i] = arrive[i-1] * rho / float64(i)
 	}
-	return (1 - rho) * sum
+	for i := range more {
+		for l, x := i+1, arrive[i]; l < i+200; l++ {
+			x *= rho / float64(l)
+			more[i] += x
+		}
+	}
+	p := []float64{1 - rho} // of so many in the system: what goes up over a level comes down
+	for j := 1; j <= t+1; j++ {
+		up := p[0] * more[j-1]
+		for i := 1; i < j; i++ {
+			up += p[i] * more[j-i]
+		}
+		p = append(p, up/arrive[0])
+	}
+	share, queue := 0.0, p[0]
+	for n := range t + 1 {
+		queue += p[n+1] // at most n wait
+		share += queue * arrive[t-n]
+	}
+	return share
 }
 
 // truth is the highest rate at which the share is 95 %.
@@ -58,7 +77,7 @@ func (q *queue) look(p Params, step Step, n int) Look {
 		at += q.r.ExpFloat64() / rho
 		begin := max(at, free)
 		free = begin + 1
-		if begin-at <= q.limit {
+		if begin-at <= float64(q.limit) {
 			series[i] = 1
 		}
 		if k := int(at / span * 10); k < 10 {
@@ -91,14 +110,14 @@ func (q *queue) search(p Params, n int) ([]Look, Verdict) {
 // above it by more next to never, where requests hang together and looks begin empty.
 func TestQueue(t *testing.T) {
 	for _, c := range []struct {
-		limit float64
+		limit int
 		n     int
 		off   float64 // near is within this
 	}{
-		{30, 4000, 0.05},
+		{30, 6000, 0.05},
 		// Where the share falls gently towards the limit (by 2.5 points over the last 5 % of
 		// the rate, with fifty requests worth one), what is proved to hold lies farther below.
-		{9, 10000, 0.08},
+		{9, 10000, 0.06},
 	} {
 		rounds := 15
 		if os.Getenv("TOKENTAPE_SLOW") != "" {
@@ -132,13 +151,16 @@ func TestQueue(t *testing.T) {
 			if v.At != nil && *v.At <= truth && (v.Above == nil || *v.Above >= truth || v.AboveIs != Fails) {
 				within++
 			}
+			if d < -0.05 && os.Getenv("SHOW") != "" {
+				t.Logf("truth %.4g, off by %.1f %%\n%s", truth, d*100, log(ls, v))
+			}
 			if math.Abs(d) > off {
 				worst, off = fmt.Sprintf("truth %.4g, off by %.1f %%\n%s", truth, d*100, log(ls, v)), math.Abs(d)
 			}
 		}
-		t.Logf("limit %g services: %d of %d near, %d above by more than 5 %%; bounds right: %d; %.1f looks, %.1f units each, %v\nthe worst: %s", c.limit, near, rounds, over, within, float64(looks)/float64(rounds), units/float64(rounds), results, worst)
+		t.Logf("limit %d services: %d of %d near, %d above by more than 5 %%; bounds right: %d; %.1f looks, %.1f units each, %v\nthe worst: %s", c.limit, near, rounds, over, within, float64(looks)/float64(rounds), units/float64(rounds), results, worst)
 		if near < rounds*9/10 || over > 0 {
-			t.Errorf("limit %g services: %d of %d near, %d above", c.limit, near, rounds, over)
+			t.Errorf("limit %d services: %d of %d near, %d above", c.limit, near, rounds, over)
 		}
 	}
 }

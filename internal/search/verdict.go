@@ -73,7 +73,7 @@ func (p Params) Conclude(looks []Look, end string) Verdict {
 		}
 	case above == nil && held.at >= p.To:
 		v.Result = AtLeast
-	case above == nil || !p.close(held.at, above.at):
+	case above == nil || !p.close(held.at, above.at/(1+p.Precision)) && !p.close(held.at, above.at): // two steps are as near as looks that scatter tell
 	case above.decision == ClientBound:
 		v.Result = Client
 	default:
