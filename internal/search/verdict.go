@@ -65,10 +65,10 @@ func (p Params) Conclude(looks []Look, end string) Verdict {
 	case held == nil:
 	case p.Goal == Goodput:
 		v.Result = Found
-		if step, _ := s.findGoodput(); end != EndDecided || step.Kind != "" && len(s.looks) < p.MostLooks && step.Kind == KindBracket {
+		if step, _ := s.findGoodput(); step.Kind != "" {
 			v.Result = Open
 		}
-		if top := s.places[len(s.places)-1]; held.at >= p.To && top.at <= held.at {
+		if n := len(s.places); held.at >= p.To && n > 0 && s.places[n-1].at <= held.at {
 			v.Result = AtLeast
 		}
 	case above == nil && held.at >= p.To:
