@@ -16,12 +16,9 @@ func (b *bench) cpu() error {
 		name := map[bool]string{true: "whole", false: "events"}[whole]
 		requests := pick[int64](b, 7680, 3840, 128)
 		if !whole {
-			requests /= 8
+			requests /= 4
 		}
-		all, err := b.take("cpu "+name, b.pairs, trial{
-			serve: serving{Events: cpuEvents, Whole: whole},
-			load:  load{Requests: requests, Concurrency: 64, Events: cpuEvents},
-		}, false)
+		all, err := b.take("cpu "+name, b.pairs, cpuTrial(whole, requests), false)
 		if err != nil {
 			return err
 		}
@@ -45,6 +42,13 @@ func (b *bench) cpu() error {
 	}
 	b.tables = append(b.tables, t)
 	return nil
+}
+
+func cpuTrial(whole bool, requests int64) trial {
+	return trial{
+		serve: serving{Events: cpuEvents, Whole: whole},
+		load:  load{Requests: requests, Concurrency: 64, Events: cpuEvents},
+	}
 }
 
 // list is numbers as text.

@@ -53,10 +53,10 @@ func overloads(seconds float64, pairs int) []level {
 	return []level{one, beside, both}
 }
 
-// trial is a level as a load: streams begin one after the other over a second or more,
-// and each is longer than that, so that all are in flight for most of the time.
+// trial is a level as a load: streams begin one after the other, mostly over a second or
+// more, and each is longer than that, so that all are in flight for most of the time.
 func (l level) trial() trial {
-	ramp := math.Max(1, float64(l.streams)/2000)
+	ramp := math.Max(math.Min(1, l.seconds/2), float64(l.streams)/2000)
 	events := max(2, int(l.rate*(l.seconds+ramp)))
 	return trial{
 		serve: serving{Events: events, TTFT: 200e6, Gap: int64(1e9 / l.rate)},

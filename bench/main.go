@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -40,7 +41,8 @@ type report struct {
 // settings are what the command line says.
 type settings struct {
 	options
-	json string
+	json          string
+	guard, record string
 }
 
 func parse(args []string, stderr io.Writer) (s settings, err error) {
@@ -61,6 +63,8 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 	f.StringVar(&s.json, "json", "", "write everything that was measured to this `file`")
 	f.StringVar(&s.profile, "profile", "", "write a CPU profile of tokentape's newest run to this `file`, for go tool pprof")
 	f.StringVar(&s.tokentape, "tokentape", "", "`binary` whose start is timed; none: it is built from the source")
+	f.StringVar(&s.guard, "guard", "", "only measure CPU per event, and fail when its ratio to the reference is 25 % worse than in this `file`")
+	f.StringVar(&s.record, "record", "", "only measure CPU per event, and write the ratio to this `file`, for -guard")
 	f.Func("client", "another client to measure beside them: `NAME=command line` with {url} {streams} {requests} {events} {rate}; may be given more than once", func(text string) error {
 		e, err := parseExternal(text)
 		s.clients = append(s.clients, e)
@@ -71,6 +75,9 @@ func parse(args []string, stderr io.Writer) (s settings, err error) {
 	}
 	if f.NArg() > 0 {
 		return s, fmt.Errorf("%q: no arguments are taken; the cases are chosen by -only", f.Arg(0))
+	}
+	if s.guard != "" && s.record != "" {
+		return s, errors.New("-guard and -record: one of the two; what is recorded now cannot be worse than itself")
 	}
 	if s.pairs < 1 {
 		return s, fmt.Errorf("-pairs %d: at least 1 is needed", s.pairs)
@@ -99,6 +106,13 @@ func command(args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	b := &bench{options: s.options, clk: clock.New(), log: stderr}
+	if s.guard != "" || s.record != "" {
+		if err = b.keep(s); err != nil {
+			fmt.Fprintln(stderr, "bench:", err)
+			return 1
+		}
+		return 0
+	}
 	r := report{Go: runtime.Version(), Host: provenance.Host("/", os.LookupEnv, b.clk.Wall()), At: b.clk.Wall().Format("2006-01-02T15:04:05Z")}
 	for _, err := range b.run() {
 		r.Failed = append(r.Failed, err.Error())
@@ -115,6 +129,14 @@ func command(args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	return 0
+}
+
+// keep guards or records.
+func (b *bench) keep(s settings) error {
+	if s.record != "" {
+		return b.record(s.record, provenance.Host("/", os.LookupEnv, b.clk.Wall()))
+	}
+	return b.guard(s.guard)
 }
 
 func (r report) write(path string) error {

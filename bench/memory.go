@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,10 +38,10 @@ func (b *bench) crowd(t *table, c crowd) error {
 		t.Notes = append(t.Notes, fmt.Sprintf("%s streams: left out, the descriptor limit is %d (ulimit -Hn)", thousands(c.streams), limit.Max))
 		return nil
 	}
-	ramp := math.Max(1, float64(c.streams)/2000)
+	const ramp = 2000 // streams/s that begin
 	all, err := b.take(fmt.Sprintf("memory %d", c.streams), 1, trial{
 		serve:   serving{Events: c.events, TTFT: 200e6, Gap: int64(1e9 / c.rate)},
-		load:    load{Requests: c.streams, Concurrency: c.streams, Rate: float64(c.streams) / ramp, Events: c.events},
+		load:    load{Requests: c.streams, Concurrency: c.streams, Rate: ramp, Events: c.events},
 		mayFail: true,
 	}, false)
 	if err != nil {

@@ -48,7 +48,7 @@ func (r record) MarshalJSON() ([]byte, error) {
 				continue
 			}
 		case ratio:
-			if math.IsNaN(v.OfMedians) || math.IsInf(v.OfMedians, 0) || math.IsNaN(v.Median) || math.IsInf(v.Median, 0) {
+			if !v.sound() {
 				continue
 			}
 		}
