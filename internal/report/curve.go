@@ -66,6 +66,10 @@ func (p *page) curves(c *curve.Curves, full bool) {
 		p.curveRuns(c)
 	}
 	if !full {
+		if c.Measured == 0 {
+			return
+		}
+		p.blank()
 		p.hang("  ", "The rules of knee, front and saturation, and every run: --full", dim)
 		return
 	}
@@ -273,7 +277,10 @@ func (p *page) curveExpected(c *curve.Curves, full bool) {
 		}
 		cells := []string{clean(c.Points[r.Point].Label), r.Metric, num(r.Expected), cell(r.Measured), brief(r.CI), cell(r.Ratio), dash}
 		if r.Measured == nil {
-			cells[3] = r.Why
+			cells[3] = curveCell(curve.Value{Why: r.Why})
+			if cells[3] == dash {
+				cells[3] = r.Why
+			}
 		}
 		if r.Inside != nil {
 			cells[6] = map[bool]string{true: "yes", false: "NO"}[*r.Inside]

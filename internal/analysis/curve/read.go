@@ -44,10 +44,16 @@ func Read(dir string, o Options) (*Curves, error) {
 	return Of(m, analysed(dir, m, o), o)
 }
 
-// Of reads the runs of a manifest together; runs[i] is that of m.Points[i].
+// Of reads the runs of a manifest together; runs[i] is that of m.Points[i], its Results
+// with their rows.
 func Of(m *sweep.Manifest, runs []Result, o Options) (*Curves, error) {
 	if len(m.Points) == 0 {
 		return nil, errors.New("the sweep has no points")
+	}
+	for i := range runs {
+		if r := &runs[i]; r.Res != nil && r.backlog == nil {
+			r.backlog = grown(r.Res)
+		}
 	}
 	c := &Curves{Schema: Schema, Kind: m.Kind, Name: m.Name, Fields: m.Fields, Prompts: m.Prompts, Fit: true, Notes: []string{}, Curves: []Curve{}}
 	c.places(m, runs, o)
