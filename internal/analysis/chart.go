@@ -18,6 +18,7 @@ type Charts struct {
 	ByCached  []LengthGroup // nil where the server reports no cached tokens
 	Failures  []FailureGroup
 	Client    []ClientPoint
+	Counts    []ServerCount // of metrics pages; their gauges are in Server.Lines
 	Stalls    []Stall
 	StallRule string // what a stall is
 	// StallsLeftOut are those beyond the longest that are kept.
@@ -241,7 +242,7 @@ func (r *run) charts(c *charter, windows []window.Interval) (*Charts, error) {
 			return nil, err
 		}
 	}
-	out := &Charts{Failures: r.failureGroups(), Client: r.clientPoints(), StallRule: stallRule}
+	out := &Charts{Failures: r.failureGroups(), Client: r.clientPoints(), StallRule: stallRule, Counts: r.serverCounts()}
 	if c.timed {
 		out.Time = r.timeSeries(c)
 		out.Latency = r.latencySeries()

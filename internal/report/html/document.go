@@ -30,6 +30,7 @@ type head struct {
 	ByCached []analysis.LengthGroup  `json:"by_cached"`
 	Failures []analysis.FailureGroup `json:"failures"`
 	Client   map[string][]*number    `json:"client"`
+	Counts   []analysis.ServerCount  `json:"counts,omitempty"`
 	Windows  []string                `json:"windows"` // bit i of the rows' column "windows"
 	Rows     int                     `json:"rows"`
 	Columns  []Column                `json:"columns"`
@@ -198,6 +199,7 @@ func (h *head) charts(c *analysis.Charts) {
 	h.Dists, h.ByInput, h.ByCached = append(h.Dists, c.Dists...), append(h.ByInput, c.ByInput...), append(h.ByCached, c.ByCached...)
 	h.Failures, h.Stall = append(h.Failures, c.Failures...), c.StallRule
 	h.LeftOut.Stalls = c.StallsLeftOut
+	h.Counts = c.Counts
 	if len(c.Client) == 0 {
 		return
 	}

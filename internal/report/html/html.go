@@ -20,7 +20,7 @@ var files embed.FS
 
 // scripts are the page's code in the order in which it runs. What is in draw needs
 // no page: it draws on whatever has the methods of a canvas that it calls.
-var scripts = []string{"base.js", "data.js", "draw.js", "charts.js", "time.js", "dist.js", "waterfall.js", "texts.js", "rows.js", "page.js"}
+var scripts = []string{"base.js", "data.js", "draw.js", "charts.js", "time.js", "dist.js", "waterfall.js", "texts.js", "rows.js", "links.js", "page.js"}
 
 // Languages are those that Options.Lang can be.
 func Languages() []string { return dict.Languages() }

@@ -2,6 +2,7 @@ package html
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,6 +31,23 @@ type table struct {
 	Own    bool // Head is text of others, whatever the dictionary has
 	Text   int  // columns from the left that hold text
 	Rows   [][]string
+	Links  [][]string // where the cells of Rows lead; nil, or short: nowhere
+}
+
+// add appends a row with where its cells lead, from the left.
+func (t *table) add(cells, links []string) {
+	for len(t.Links) < len(t.Rows) {
+		t.Links = append(t.Links, nil)
+	}
+	t.Rows, t.Links = append(t.Rows, cells), append(t.Links, links)
+}
+
+// Link is where a cell leads, "" for nowhere.
+func (t table) Link(row, column int) string {
+	if row < len(t.Links) && column < len(t.Links[row]) {
+		return t.Links[row][column]
+	}
+	return ""
 }
 
 // trim leaves out columns, of those beyond the text, in which no row has anything.
@@ -42,6 +60,9 @@ func (t table) trim() table {
 		for i, r := range t.Rows {
 			if k < len(r) {
 				t.Rows[i] = slices.Delete(r, k, k+1)
+			}
+			if i < len(t.Links) && k < len(t.Links[i]) {
+				t.Links[i] = slices.Delete(t.Links[i], k, k+1)
 			}
 		}
 	}
@@ -56,6 +77,14 @@ func unlessZero(v int64) string {
 		return ""
 	}
 	return n(v)
+}
+
+// unlessNil is where a number leads that may be absent.
+func unlessNil(v *float64, l rowsLink) string {
+	if v == nil {
+		return ""
+	}
+	return target(l)
 }
 
 func shareOf(v *float64) string { text, _ := share(v); return text }
@@ -81,9 +110,29 @@ func cachePanel(c *analysis.Cache) panel {
 		}
 		return []string{label, n(s.Requests), n(s.Observed), n(s.Inferred), n(s.NotObserved), shareOf(s.Ratio), nominal}
 	}
-	t := table{Head: head("part"), Text: 1, Rows: [][]string{line("all", c.All)}}
+	// links are those of a line, of ok measured requests whose columns hold is.
+	links := func(s analysis.CacheShare, is map[string]string) []string {
+		of := func(source string) rowsLink {
+			l := rowsLink{Phase: "measure", Outcome: "ok", Is: map[string]string{}}
+			maps.Copy(l.Is, is)
+			if source != "*" {
+				l.Is["cached_source"] = source
+			}
+			return l
+		}
+		known := of("*")
+		known.Has, known.Sort = []string{"cached", "input"}, "cached"
+		return []string{"", counted(s.Requests, of("*")), counted(s.Observed, of(analysis.CachedObserved)), counted(s.Inferred, of(analysis.CachedInferred)), counted(s.NotObserved, of("")), unlessNil(s.Ratio, known), unlessNil(s.NominalRatio, of("*"))}
+	}
+	t := table{Head: head("part"), Text: 1}
+	t.add(line("all", c.All), links(c.All, nil))
 	if x := c.Touches; x != nil && x.Repeat.Requests+x.Beside.Requests > 0 {
-		t.Rows = append(t.Rows, line("first touch", x.First), line("in flight with it", x.Beside), line("repeat", x.Repeat))
+		for _, y := range []struct {
+			label, touch string
+			share        analysis.CacheShare
+		}{{"first touch", analysis.TouchFirst, x.First}, {"in flight with it", analysis.TouchBeside, x.Beside}, {"repeat", analysis.TouchRepeat, x.Repeat}} {
+			t.add(line(y.label, y.share), links(y.share, map[string]string{"touch": y.touch}))
+		}
 	}
 	p.Grids = append(p.Grids, t.trim())
 	if len(c.Groups) > 0 {
@@ -93,7 +142,9 @@ func cachePanel(c *analysis.Cache) panel {
 			if x.FirstRatio == nil && x.FirstMissing != "" {
 				first = x.FirstMissing
 			}
-			g.Rows = append(g.Rows, append(line(x.Name, x.CacheShare), first, shareOf(x.RepeatRatio)))
+			is := map[string]string{"group": clip(x.Name)}
+			repeats := rowsLink{Phase: "measure", Outcome: "ok", Is: is, Has: []string{"cached", "input"}}
+			g.add(append(line(x.Name, x.CacheShare), first, shareOf(x.RepeatRatio)), append(links(x.CacheShare, is), unlessNil(x.FirstRatio, rowsLink{Eq: map[string]int64{"seq": x.FirstSeq}}), unlessNil(x.RepeatRatio, repeats)))
 		}
 		if c.Rest != nil {
 			g.Rows = append(g.Rows, append(line(fmt.Sprintf("%s others", n(c.GroupCount-int64(len(c.Groups)))), *c.Rest), "", ""))
@@ -101,8 +152,19 @@ func cachePanel(c *analysis.Cache) panel {
 		p.Grids = append(p.Grids, g.trim())
 	}
 	if t := c.Tiers; t != nil {
-		p.Grids = append(p.Grids, table{Key: "cache.tiers", Text: 0, Head: []string{"requests", "cached", "device", "host", "storage", "untold"},
-			Rows: [][]string{{n(t.N), n(t.Cached), report.Whole(t.Device), report.Whole(t.Host), report.Whole(t.Storage), n(t.Untold)}}})
+		g := table{Key: "cache.tiers", Text: 0, Head: []string{"requests", "cached", "device", "host", "storage", "untold"}}
+		of := func(column string) string {
+			return target(rowsLink{Phase: "measure", Outcome: "ok", Has: []string{column}, Sort: column, Down: true})
+		}
+		tier := func(v *int64, column string) string {
+			if v == nil {
+				return ""
+			}
+			return of(column)
+		}
+		g.add([]string{n(t.N), n(t.Cached), report.Whole(t.Device), report.Whole(t.Host), report.Whole(t.Storage), n(t.Untold)},
+			[]string{of("cached"), of("cached"), tier(t.Device, "cached_device"), tier(t.Host, "cached_host"), tier(t.Storage, "cached_storage"), of("cached")})
+		p.Grids = append(p.Grids, g)
 	}
 	for _, w := range c.Witnesses {
 		p.After = append(p.After, join(": ", w.Source, join(", ", shareOf(w.Ratio), w.Says)))
@@ -129,27 +191,32 @@ func speculationPanel(s *analysis.Speculation) panel {
 	for _, w := range s.Windows {
 		t.Head = append(t.Head, w.Window, "n")
 	}
-	row := func(label string, of func(w *analysis.SpeculationWindow) (text string, count string)) {
-		r, some := []string{label}, false
+	row := func(label string, has []string, of func(w *analysis.SpeculationWindow) (text string, count string)) {
+		r, links, some := []string{label}, []string{""}, false
 		for i := range s.Windows {
 			v, k := of(&s.Windows[i])
 			some = some || v != "–"
 			r = append(r, v, k)
+			to := ""
+			if v != "–" {
+				to = target(rowsLink{Window: s.Windows[i].Window, Outcome: "ok", Has: has, Sort: has[0]})
+			}
+			links = append(links, to, to)
 		}
 		if some {
-			t.Rows = append(t.Rows, r)
+			t.add(r, links)
 		}
 	}
-	sum := func(label string, of func(w *analysis.SpeculationWindow) *analysis.SpeculationSum) {
-		row(label, func(w *analysis.SpeculationWindow) (string, string) {
+	sum := func(label, has string, of func(w *analysis.SpeculationWindow) *analysis.SpeculationSum) {
+		row(label, []string{has}, func(w *analysis.SpeculationWindow) (string, string) {
 			if x := of(w); x != nil {
 				return n(x.Sum), n(x.N)
 			}
 			return "–", ""
 		})
 	}
-	ratio := func(label string, percent bool, of func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio) {
-		row(label, func(w *analysis.SpeculationWindow) (string, string) {
+	ratio := func(label string, percent bool, has []string, of func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio) {
+		row(label, has, func(w *analysis.SpeculationWindow) (string, string) {
 			x := of(w)
 			switch {
 			case x == nil:
@@ -160,15 +227,15 @@ func speculationPanel(s *analysis.Speculation) panel {
 			return report.Cell(x.Value), n(x.N)
 		})
 	}
-	ratio("acceptance length: output tokens ÷ verify steps", false, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.AcceptLength })
-	ratio("acceptance rate: accepted ÷ (accepted + rejected)", true, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.AcceptRate })
-	ratio("tokens per event", false, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.PerEvent })
-	ratio("events per verify step", false, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.EventsPerStep })
-	ratio("output that no verify count holds", true, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.Uncounted })
-	sum("verify steps", func(w *analysis.SpeculationWindow) *analysis.SpeculationSum { return w.VerifySteps })
-	sum("drafts proposed", func(w *analysis.SpeculationWindow) *analysis.SpeculationSum { return w.Drafted })
-	sum("drafts accepted", func(w *analysis.SpeculationWindow) *analysis.SpeculationSum { return w.Accepted })
-	sum("drafts rejected", func(w *analysis.SpeculationWindow) *analysis.SpeculationSum { return w.Rejected })
+	ratio("acceptance length: output tokens ÷ verify steps", false, []string{"verify_steps", "output"}, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.AcceptLength })
+	ratio("acceptance rate: accepted ÷ (accepted + rejected)", true, []string{"accepted", "rejected"}, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.AcceptRate })
+	ratio("tokens per event", false, []string{"output"}, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.PerEvent })
+	ratio("events per verify step", false, []string{"verify_steps", "output"}, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.EventsPerStep })
+	ratio("output that no verify count holds", true, []string{"verify_steps", "output"}, func(w *analysis.SpeculationWindow) *analysis.SpeculationRatio { return w.Uncounted })
+	sum("verify steps", "verify_steps", func(w *analysis.SpeculationWindow) *analysis.SpeculationSum { return w.VerifySteps })
+	sum("drafts proposed", "drafted", func(w *analysis.SpeculationWindow) *analysis.SpeculationSum { return w.Drafted })
+	sum("drafts accepted", "accepted", func(w *analysis.SpeculationWindow) *analysis.SpeculationSum { return w.Accepted })
+	sum("drafts rejected", "rejected", func(w *analysis.SpeculationWindow) *analysis.SpeculationSum { return w.Rejected })
 	p.Grids = append(p.Grids, t)
 	for _, w := range s.Windows {
 		if len(w.Positions) == 0 && len(w.Engine) == 0 {
@@ -178,7 +245,8 @@ func speculationPanel(s *analysis.Speculation) panel {
 			g := table{Window: w.Window, Key: "speculation.positions", Head: []string{"position", "accepted", "verify_steps", "share"}, Text: 1}
 			for _, x := range w.Positions {
 				share := x.Share
-				g.Rows = append(g.Rows, []string{n(x.Position), n(x.Accepted), n(x.Steps), shareOf(&share)})
+				to := target(rowsLink{Window: w.Window, Outcome: "ok", Has: []string{"verify_steps"}, Sort: "verify_steps"})
+				g.add([]string{n(x.Position), n(x.Accepted), n(x.Steps), shareOf(&share)}, []string{"", to, to, to})
 			}
 			p.Grids = append(p.Grids, g)
 		}
@@ -197,7 +265,8 @@ func speculationPanel(s *analysis.Speculation) panel {
 }
 
 // serverPanel is what metrics pages say of the windows; nothing where none was read.
-func serverPanel(s *analysis.Server) (p panel, ok bool) {
+func serverPanel(res *analysis.Results) (p panel, ok bool) {
+	s := res.Server
 	if s == nil {
 		return p, false
 	}
@@ -236,7 +305,14 @@ func serverPanel(s *analysis.Server) (p panel, ok bool) {
 					client = blank(h.Client.Mean)
 				}
 			}
-			g.Rows = append(g.Rows, append(line, p50, p99, client))
+			links, to := []string{"", "", ""}, readings(res, w, r.Name)
+			for range 7 {
+				links = append(links, to)
+			}
+			if metric := clientMetric(r); client != "" && metric != "" {
+				links = append(links, target(rowsLink{Window: w.Window, Has: []string{metric}, Sort: metric}))
+			}
+			g.add(append(line, p50, p99, client), links)
 		}
 		if len(g.Rows) > 0 {
 			p.Grids = append(p.Grids, g.trim())
@@ -245,6 +321,18 @@ func serverPanel(s *analysis.Server) (p panel, ok bool) {
 		}
 	}
 	return p, true
+}
+
+// clientMetric is the column of what the client measured beside a row of a metrics page.
+func clientMetric(r analysis.ServerRow) string {
+	name := r.Name
+	if r.Histogram != nil && r.Histogram.Client != nil && r.Histogram.Client.Metric != "" {
+		name = r.Histogram.Client.Metric + "_ms"
+	}
+	if name == "itl_ms" || rowsOf[name] {
+		return name
+	}
+	return ""
 }
 
 // blank is a number, "" where there is none.
@@ -272,7 +360,10 @@ func morePanels(r *analysis.Results) []panel {
 	if len(r.Parts) > 0 {
 		p := panel{ID: "parts", Title: "parts", Grids: []table{{Head: []string{"part", "run", "client", "from_s", "to_s", "requests", "ok", "stopped"}, Text: 3}}}
 		for _, x := range r.Parts {
-			p.Grids[0].Rows = append(p.Grids[0].Rows, []string{n(x.Part), join(" ", x.Name, x.Run), x.Host, report.Moment(x.FromS), report.Moment(x.ToS), n(x.Requests), n(x.OK), x.Stop})
+			of := rowsLink{Phase: "measure", Eq: map[string]int64{"part": x.Part}}
+			good := of
+			good.Outcome = "ok"
+			p.Grids[0].add([]string{n(x.Part), join(" ", x.Name, x.Run), x.Host, report.Moment(x.FromS), report.Moment(x.ToS), n(x.Requests), n(x.OK), x.Stop}, []string{"", "", "", target(of), target(of), counted(x.Requests, of), counted(x.OK, good)})
 		}
 		ps = append(ps, p)
 	}

@@ -75,6 +75,14 @@ func packRows(p *packer, r *analysis.Results) (missing int64) {
 		count("asked", func(r *analysis.Row) *int64 { return r.Asked }),
 		count("status", func(r *analysis.Row) *int64 { return some(int64(r.Status)) }),
 		count("attempts", func(r *analysis.Row) *int64 { n := int64(r.Attempts); return &n }),
+		count("part", func(r *analysis.Row) *int64 { return r.Part }),
+		count("cached_device", func(r *analysis.Row) *int64 { return r.Device }),
+		count("cached_host", func(r *analysis.Row) *int64 { return r.Host }),
+		count("cached_storage", func(r *analysis.Row) *int64 { return r.Storage }),
+		count("verify_steps", func(r *analysis.Row) *int64 { return r.VerifySteps }),
+		count("drafted", func(r *analysis.Row) *int64 { return r.Drafted }),
+		count("accepted", func(r *analysis.Row) *int64 { return r.Accepted }),
+		count("rejected", func(r *analysis.Row) *int64 { return r.Rejected }),
 		count("turn", func(r *analysis.Row) *int64 { return r.Turn }),
 		{name: "data_row", per: 1, fine: 1, delta: true, of: func(r *analysis.Row, _ int64) int64 { return r.DatasetRow }},
 	}
@@ -85,6 +93,8 @@ func packRows(p *packer, r *analysis.Results) (missing int64) {
 		{name: "cause", words: words{most: mostMessages}, of: func(r *analysis.Row) string { return clip(r.Cause) }},
 		{name: "message", words: words{most: mostMessages}, of: func(r *analysis.Row) string { return clip(r.Message) }},
 		{name: "session", words: words{most: mostSessions}, of: func(r *analysis.Row) string { return clip(r.Session) }},
+		{name: "touch", of: func(r *analysis.Row) string { return r.Touch }},
+		{name: "group", words: words{most: mostSessions}, of: func(r *analysis.Row) string { return clip(r.Group) }},
 		{name: "cached_source", of: func(r *analysis.Row) string { return r.CachedSource }},
 		{name: "flags", words: words{most: mostMessages}, of: func(r *analysis.Row) string { return clip(strings.Join(r.Flags, ", ")) }},
 	}

@@ -39,14 +39,14 @@ type view struct {
 	Spec       string
 }
 
-// fact is a key with its text, or with a Word of the dictionary.
-type fact struct{ Key, Text, Word string }
+// fact is a key with its text, or with a Word of the dictionary, and where it leads.
+type fact struct{ Key, Text, Word, Goto string }
 
 type countView struct {
 	Key   string
 	N     string
 	Class string
-	Share float64 // of the planned ones, for the bar
+	Goto  string
 }
 
 type windowView struct {
@@ -75,7 +75,7 @@ type pair struct{ Stat, Text, Goto string }
 
 type metricRow struct {
 	Name, Title, Source, NEff string
-	N                         string
+	N                         sideCell
 	Cells                     []sideCell
 	Warnings                  []string
 }
@@ -130,7 +130,7 @@ func newView(r *analysis.Results, lang string) *view {
 		v.Chosen = r.Windows[0].Kind
 	}
 	v.Panels = []panel{cachePanel(r.Cache), speculationPanel(r.Speculation)}
-	if p, ok := serverPanel(r.Server); ok {
+	if p, ok := serverPanel(r); ok {
 		v.Panels = append(v.Panels, p)
 	}
 	v.More = morePanels(r)
@@ -168,9 +168,10 @@ var rowsOf = map[string]bool{
 	"input_tokens": true, "output_tokens": true, "cached_tokens": true, "slot_wait_ms": true, "pacer_lag_ms": true,
 }
 
-// link is where a number leads; means lie near no row.
+// link is where a number leads: of a mean to all rows that enter it, of others to the row
+// at the value too.
 func link(window, metric, stat string, v *float64) string {
-	if v == nil || !rowsOf[metric] || stat == "mean" {
+	if v == nil || !rowsOf[metric] {
 		return ""
 	}
 	return fmt.Sprintf("%s|%s|%s|%v", window, metric, stat, *v)
@@ -207,21 +208,31 @@ func newWindow(r *analysis.Results, w *analysis.Window) windowView {
 		v.Cards = append(v.Cards, c)
 	}
 	sys := w.System
-	rate := func(name, unit string, value *float64, more ...pair) {
-		v.Cards = append(v.Cards, card{Name: name, Title: report.Label(name, ""), Unit: unit, Value: report.Cell(value), Interval: report.Interval(sys.CI[name]), More: more, Absent: value == nil})
+	to := func(v *float64) string {
+		if v == nil {
+			return ""
+		}
+		return rateRows(r, w)
 	}
-	rate("system.output_tokens_per_s", "tok/s", sys.OutputTokensPerS, pair{"input", report.Cell(sys.InputTokensPerS), ""}, pair{"total", report.Cell(sys.TotalTokensPerS), ""})
-	rate("requests_per_s", "/s", sys.RequestsPerS, pair{"n", v.Held, ""}, pair{"duration", report.Cell(sys.DurationS) + " s", ""})
-	rate("concurrency_mean", "", sys.ConcurrencyMean, pair{"peak", report.Whole(sys.ConcurrencyPeak), ""}, pair{"cap", limit(r.Load.Concurrency), ""})
+	rate := func(name, unit string, value *float64, more ...pair) {
+		goes := to(value)
+		if name == "concurrency_mean" && value != nil {
+			goes = during(r, w, "")
+		}
+		v.Cards = append(v.Cards, card{Goto: goes, Name: name, Title: report.Label(name, ""), Unit: unit, Value: report.Cell(value), Interval: report.Interval(sys.CI[name]), More: more, Absent: value == nil})
+	}
+	rate("system.output_tokens_per_s", "tok/s", sys.OutputTokensPerS, pair{"input", report.Cell(sys.InputTokensPerS), to(sys.InputTokensPerS)}, pair{"total", report.Cell(sys.TotalTokensPerS), to(sys.TotalTokensPerS)})
+	rate("requests_per_s", "/s", sys.RequestsPerS, pair{"n", v.Held, held(w)}, pair{"duration", report.Cell(sys.DurationS) + " s", ""})
+	rate("concurrency_mean", "", sys.ConcurrencyMean, pair{"peak", report.Whole(sys.ConcurrencyPeak), during(r, w, "")}, pair{"cap", limit(r.Load.Concurrency), ""})
 	if f := w.Facts; f.CachedRatio != nil {
-		v.Cards = append(v.Cards, card{Name: "cached_ratio", Unit: "%", Value: percent(f.CachedRatio), More: []pair{{"n", report.Whole(f.CachedN), ""}, {"inferred", report.Whole(f.CachedInferN), ""}}})
+		v.Cards = append(v.Cards, card{Name: "cached_ratio", Unit: "%", Value: percent(f.CachedRatio), Goto: target(rowsLink{Window: w.Kind, Has: []string{"cached", "input"}, Sort: "cached"}), More: []pair{{"n", report.Whole(f.CachedN), ""}, {"inferred", report.Whole(f.CachedInferN), target(rowsLink{Window: w.Kind, Is: map[string]string{"cached_source": analysis.CachedInferred}})}}})
 	}
 	if f := w.Facts; f.GoodShare != nil {
-		v.Cards = append(v.Cards, card{Name: "slo_good_share", Unit: "%", Value: percent(f.GoodShare), More: []pair{{"requests_per_s", report.Cell(f.GoodPerS), ""}}})
+		v.Cards = append(v.Cards, card{Name: "slo_good_share", Unit: "%", Value: percent(f.GoodShare), Goto: target(rowsLink{Window: w.Kind}), More: []pair{{"requests_per_s", report.Cell(f.GoodPerS), to(f.GoodPerS)}}})
 	}
 	for _, name := range report.MetricNames(w) {
 		s := w.Metrics[name]
-		row := metricRow{Name: name, Title: report.Label(name, s.Unit), N: report.Number(float64(s.N)), Source: s.Source, Warnings: s.Warnings}
+		row := metricRow{Name: name, Title: report.Label(name, s.Unit), N: sideCell{Text: report.Number(float64(s.N)), Goto: metricRows(w.Kind, name, s)}, Source: s.Source, Warnings: s.Warnings}
 		if s.NEff != nil {
 			row.NEff = report.Number(float64(int64(*s.NEff)))
 		}
@@ -232,6 +243,34 @@ func newWindow(r *analysis.Results, w *analysis.Window) windowView {
 		v.Metrics = append(v.Metrics, row)
 	}
 	return v
+}
+
+// held is where the number of a window's requests leads.
+func held(w *analysis.Window) string { return counted(w.Held(), rowsLink{Window: w.Kind}) }
+
+// metricRows is where the number of a metric's values leads: a value a request, of itl_ms
+// one a gap.
+func metricRows(window, metric string, s *analysis.Summary) string {
+	if !rowsOf[metric] {
+		return ""
+	}
+	column := columnOf(metric)
+	l := rowsLink{Window: window, Has: []string{column}, Sort: column}
+	if metric == "itl_ms" && s.N > 0 {
+		return target(l)
+	}
+	return counted(s.N, l)
+}
+
+// columnOf is the column of the rows that holds the values of a metric.
+func columnOf(metric string) string {
+	switch metric {
+	case "input_tokens", "output_tokens", "cached_tokens":
+		return strings.TrimSuffix(metric, "_tokens")
+	case "slot_wait_ms", "pacer_lag_ms":
+		return strings.TrimSuffix(metric, "_ms")
+	}
+	return metric
 }
 
 func limit(n int64) string {
@@ -284,13 +323,20 @@ func (v *view) side(r *analysis.Results) {
 		}
 	}
 	first := true
-	add := func(name string, of func(w *analysis.Window) (text, interval string)) {
+	rate := func(w *analysis.Window) string { return rateRows(r, w) }
+	flight := func(w *analysis.Window) string { return during(r, w, "") }
+	// to is where the numbers of a row lead, by window; "": nowhere.
+	add := func(name string, to func(w *analysis.Window) string, of func(w *analysis.Window) (text, interval string)) {
 		row := sideRow{Name: name, Title: report.Label(strings.TrimPrefix(name, "system."), ""), Group: "service", First: first}
 		some := false
 		for _, w := range ws {
 			text, interval := of(w)
 			some = some || text != "–" && text != ""
-			row.Cells = append(row.Cells, sideCell{Text: text, Interval: interval})
+			cell := sideCell{Text: text, Interval: interval}
+			if text != "–" && text != "" {
+				cell.Goto = to(w)
+			}
+			row.Cells = append(row.Cells, cell)
 		}
 		if some {
 			v.Side = append(v.Side, row)
@@ -298,7 +344,11 @@ func (v *view) side(r *analysis.Results) {
 		}
 	}
 	value := func(name string, of func(w *analysis.Window) *float64) {
-		add(name, func(w *analysis.Window) (string, string) {
+		to := rate
+		if name == "concurrency_mean" {
+			to = flight
+		}
+		add(name, to, func(w *analysis.Window) (string, string) {
 			return report.Cell(of(w)), report.Interval(w.System.CI[strings.TrimPrefix(name, "system.")])
 		})
 	}
@@ -313,12 +363,17 @@ func (v *view) side(r *analysis.Results) {
 		value(name, func(w *analysis.Window) *float64 { return report.EconomyValue(w, name) })
 	}
 	value("concurrency_mean", func(w *analysis.Window) *float64 { return w.System.ConcurrencyMean })
-	add("concurrency_peak", func(w *analysis.Window) (string, string) { return report.Whole(w.System.ConcurrencyPeak), "" })
+	add("concurrency_peak", flight, func(w *analysis.Window) (string, string) { return report.Whole(w.System.ConcurrencyPeak), "" })
 	value("duration_s", func(w *analysis.Window) *float64 { return w.System.DurationS })
-	add("cached_ratio", func(w *analysis.Window) (string, string) { return share(w.Facts.CachedRatio) })
-	add("accept_length", func(w *analysis.Window) (string, string) { return report.Cell(w.Facts.AcceptLength), "" })
-	add("accept_rate", func(w *analysis.Window) (string, string) { return share(w.Facts.AcceptRate) })
-	add("slo_good_share", func(w *analysis.Window) (string, string) { return share(w.Facts.GoodShare) })
+	add("cached_ratio", inWindow("cached", "input"), func(w *analysis.Window) (string, string) { return share(w.Facts.CachedRatio) })
+	add("accept_length", inWindow("verify_steps"), func(w *analysis.Window) (string, string) { return report.Cell(w.Facts.AcceptLength), "" })
+	add("accept_rate", inWindow("accepted"), func(w *analysis.Window) (string, string) { return share(w.Facts.AcceptRate) })
+	add("slo_good_share", inWindow(), func(w *analysis.Window) (string, string) { return share(w.Facts.GoodShare) })
+}
+
+// inWindow leads to the rows of a window that have values in those columns.
+func inWindow(columns ...string) func(w *analysis.Window) string {
+	return func(w *analysis.Window) string { return target(rowsLink{Window: w.Kind, Has: columns}) }
 }
 
 func share(p *float64) (text, interval string) {
@@ -329,22 +384,25 @@ func share(p *float64) (text, interval string) {
 }
 
 func (v *view) counts(n analysis.Counts) {
-	add := func(key string, c int64, class string) {
+	add := func(key string, c int64, class, outcome string) {
 		if c > 0 || key == "planned" || key == "ok" {
-			s := 0.0
-			if n.Planned > 0 {
-				s = min(100, float64(c)*100/float64(n.Planned))
+			to := ""
+			if outcome != "" {
+				to = counted(c, rowsLink{Phase: "measure", Outcome: outcome})
 			}
-			v.Counts = append(v.Counts, countView{key, report.Number(float64(c)), class, s})
+			v.Counts = append(v.Counts, countView{key, report.Number(float64(c)), class, to})
 		}
 	}
-	add("planned", n.Planned, "")
-	add("ok", n.OK, "good")
-	add("failed", n.Failed, "bad")
-	add("cancelled", n.Cancelled, "warn")
-	add("abandoned", n.Abandoned, "warn")
-	add("not_issued", n.NotIssued, "mute")
-	add("unrecorded", n.Unrecorded, "mute")
+	add("planned", n.Planned, "", "") // those that were not issued, or not recorded, have no row
+	if n.NotIssued == 0 && n.Unrecorded == 0 {
+		v.Counts[0].Goto = counted(n.Planned, rowsLink{Phase: "measure"})
+	}
+	add("ok", n.OK, "good", "ok")
+	add("failed", n.Failed, "bad", "failed")
+	add("cancelled", n.Cancelled, "warn", "cancelled")
+	add("abandoned", n.Abandoned, "warn", "abandoned")
+	add("not_issued", n.NotIssued, "mute", "")
+	add("unrecorded", n.Unrecorded, "mute", "")
 }
 
 // loopWords are the keys of the words for a loop.
@@ -355,6 +413,11 @@ func (v *view) load(l analysis.Load) {
 		if text != "" {
 			v.Load = append(v.Load, fact{Key: key, Text: text})
 		}
+	}
+	// leads says where the last fact leads.
+	leads := func(l rowsLink) {
+		l.Phase = "measure"
+		v.Load[len(v.Load)-1].Goto = target(l)
 	}
 	v.Load = append(v.Load, fact{Key: "loop", Text: l.Loop, Word: loopWords[l.Loop]})
 	put("N", report.Number(float64(l.Requests)))
@@ -377,9 +440,11 @@ func (v *view) load(l analysis.Load) {
 			text += fmt.Sprintf(" (∅ %s, max %s)", report.Measure(l.SlotWaitMeanMS, "ms"), report.Measure(l.SlotWaitMaxMS, "ms"))
 		}
 		put("slot_wait", text)
+		leads(rowsLink{Has: []string{"slot_wait"}, Sort: "slot_wait", Down: true})
 	}
 	if l.PacerLagP99MS != nil {
 		put("pacer_lag.measured", "p50 "+report.Measure(l.PacerLagP50MS, "ms")+" · p99 "+report.Measure(l.PacerLagP99MS, "ms")+" · max "+report.Measure(l.PacerLagMaxMS, "ms"))
+		leads(rowsLink{Has: []string{"pacer_lag"}, Sort: "pacer_lag", Down: true})
 	}
 	if l.ConcurrencyPeak != nil {
 		put("in_flight", "∅ "+report.Cell(l.ConcurrencyMean)+" · max "+report.Whole(l.ConcurrencyPeak))
@@ -388,6 +453,7 @@ func (v *view) load(l analysis.Load) {
 	}
 	if l.NewConnections != nil {
 		put("connections", report.Whole(l.NewConnections)+" + "+report.Whole(l.ReusedConnections))
+		leads(rowsLink{Has: []string{"connect"}, Sort: "connect", Down: true})
 	} else {
 		unseen("connections")
 	}

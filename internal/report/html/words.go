@@ -44,7 +44,10 @@ func functions(lang string) template.FuncMap {
 			}
 			return names
 		},
-		"signed": signed,
+		"signed":    signed,
+		"ofClass":   func(class string) string { return target(rowsLink{Phase: "measure", Outcome: class}) },
+		"ofGroup":   func(g analysis.FailureGroup) string { return counted(g.N, groupRows(g)) },
+		"ofMessage": func(g analysis.FailureGroup, e analysis.FailureExample) string { return target(messageRows(g, e)) },
 		// toFailures is whether advice is found in the section of failures.
 		"toFailures": func(do string) bool { return strings.Contains(do, "the message of each class") },
 		"step": func(d analysis.DifferenceRow) string {

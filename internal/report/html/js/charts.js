@@ -5,7 +5,7 @@ const pictureWidth = 960; // of the files that a chart is saved as
 
 // addChart puts a figure into host. o: id, title (word or text), height, draw(c, w, h,
 // ink, cursor), legend [{color, text, dash, value()}], columns(most) for the table and,
-// all of them, the CSV, total() where there can be many, label() for those who cannot see it, time (it shares the time axis).
+// all of them, the CSV, rows(i) the link from row i of the table, total() where there can be many, label() for those who cannot see it, time (it shares the time axis).
 function addChart(host, o) {
   const canvas = el("canvas", { tabIndex: 0, role: "img" });
   const legend = el("div", { className: "legend" });
@@ -102,10 +102,13 @@ function fillTable(host, o) {
   const columns = o.columns(mostTableRows), held = columns.length ? columns[0].values.length : 0;
   const n = o.total ? o.total() : held, shown = Math.min(held, mostTableRows);
   const body = el("tbody");
-  for (let i = 0; i < shown; i++) body.append(el("tr", {}, columns.map((c, k) => el(k ? "td" : "th", { className: "r", scope: k ? null : "row" }, typeof c.values[i] === "string" ? c.values[i] : num(c.values[i])))));
+  for (let i = 0; i < shown; i++) body.append(el("tr", {}, columns.map((c, k) => el(k ? "td" : "th", { className: "r", scope: k ? null : "row" }, leads(k === 0 && o.rows ? o.rows(i) : null, typeof c.values[i] === "string" ? c.values[i] : num(c.values[i]))))));
   host.replaceChildren(el("div", { className: "scroll low", tabIndex: 0 }, el("table", { className: "plain" }, el("thead", {}, el("tr", {}, columns.map((c) => el("th", { className: "r", scope: "col" }, c.name)))), body)),
     n > shown ? el("p", { className: "more" }, say("table.more", num(n - shown))) : "");
 }
+
+// leads makes a text a way to rows, where there is a link.
+const leads = (link, text) => (link && state.doc.rows && find("#row-table") ? el("button", { type: "button", className: "go", data: { go: typeof link === "string" ? link : JSON.stringify({ rows: link }) } }, text) : text);
 
 // definedWord is a word with its definition on hover and focus.
 function definedWord(name, text) {

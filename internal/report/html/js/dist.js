@@ -35,6 +35,11 @@ function makeDists() {
         const edge = (i) => (log ? b.from * b.step ** i : b.from + i * b.step);
         return [{ name: "from_" + unit, values: b.counts.map((_, i) => edge(i)) }, { name: "to_" + unit, values: b.counts.map((_, i) => edge(i + 1)) }, { name: "n", values: b.counts }];
       },
+      // Values of itl_ms are gaps, of which a row knows the greatest alone.
+      rows: m === "itl_ms" ? null : (i) => {
+        const b = bins(), log = b === distOf(state.kind, m).log, edge = (k) => (log ? b.from * b.step ** k : b.from + k * b.step), f = metricField[m] || m;
+        return b.counts[i] ? { window: state.kind, range: { [f]: [edge(i), edge(i + 1), i === b.counts.length - 1] }, sort: f } : null;
+      },
       label: () => statText(m),
     });
     const curves = () => (distState.all ? d.windows : [state.kind]).map((kind) => ({ kind, d: distOf(kind, m) })).filter((x) => x.d);
@@ -50,6 +55,7 @@ function makeDists() {
         return list.length === 1 ? [{ name: "q", values: list[0].d.cdf.map((p) => p.q) }, { name: unit, values: list[0].d.cdf.map((p) => p.v) }]
           : [{ name: "window", values: list.flatMap((x) => x.d.cdf.map(() => x.kind)) }, { name: "q", values: list.flatMap((x) => x.d.cdf.map((p) => p.q)) }, { name: unit, values: list.flatMap((x) => x.d.cdf.map((p) => p.v)) }];
       },
+      rows: (i) => { const list = curves(), p = list.length === 1 && list[0].d.cdf[i]; return p ? `${list[0].kind}|${m}|${p.q}|${p.v}` : null; },
       label: () => statText(m),
     });
   }
@@ -87,6 +93,7 @@ function makeLengths() {
       draw: (c, w, h, ink) => drawCloud(c, w, h, { ...xy, yLog: distState.log, xUnit: say("tokens"), color }, ink),
       legend: () => [{ color, text: `TTFT ms · ${num(xy.x.length)} ${say("requests")}` }],
       columns: () => groups(list),
+      rows: (i) => ({ phase: "measure", outcome: "ok", has: ["ttft_ms"], range: { [name]: [list[i].from, list[i].to, true] }, sort: "ttft_ms" }),
       label: () => say("chart.label", say(id), list.map((g) => `${num(g.from)}–${num(g.to)}: p50 ${num(g.p50)} ms`).join("; ")),
     });
   };

@@ -55,7 +55,6 @@ function links() {
     const b = e.target.closest("button.go");
     if (!b || !state.doc.rows || !find("#row-table")) return;
     if (b.dataset.go) goTo(b.dataset.go);
-    else if (b.dataset.class) { filterRows({ outcome: b.dataset.class }); showRows(); find("#rows").scrollIntoView(); }
     else if (b.dataset.seq) {
       const seq = column("seq"), i = seq.indexOf(+b.dataset.seq);
       if (i < 0) return;

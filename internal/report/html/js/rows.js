@@ -1,6 +1,6 @@
 // The rows: every request, sorted and filtered, a page at a time.
 
-const rowList = { sort: "seq", down: false, window: "", outcome: "", order: null, page: 0, size: 25, marked: -1 };
+const rowList = { sort: "seq", down: false, window: "", outcome: "", where: null, order: null, page: 0, size: 25, marked: -1 };
 
 // rowFields are the columns of the table. metric names of windows map to them.
 const rowFields = ["seq", "phase", "outcome", "due", "slot_wait", "pacer_lag", "released", "ttft_ms", "ttft_from_due_ms", "tpot_ms", "itl_ms", "e2e_ms", "input", "cached", "output", "finish", "message"];
@@ -14,10 +14,11 @@ const rowColumns = (order) => csvFields.filter((f) => state.doc.col[f]).map((f) 
 function ordered() {
   if (rowList.order) return rowList.order;
   const n = state.doc.rows, bit = 2 ** state.doc.windows.indexOf(rowList.window), in_ = column("windows"), out = column("outcome"), words = state.doc.col.outcome?.words || [];
-  const want = words.indexOf(rowList.outcome), list = [];
+  const want = words.indexOf(rowList.outcome), list = [], where = rowFilter(rowList.where);
   for (let i = 0; i < n; i++) {
     if (rowList.window && !(in_ && Math.floor(in_[i] / bit) % 2)) continue;
     if (rowList.outcome === "!ok" ? words[out[i]] === "ok" : rowList.outcome && out[i] !== want) continue;
+    if (!where(i)) continue;
     list.push(i);
   }
   const c = column(rowList.sort), s = rowList.down ? -1 : 1, w = state.doc.col[rowList.sort]?.words;
@@ -40,6 +41,7 @@ function makeRows() {
     pick("outcome", [["", "*"], ["!ok", "≠ ok"], ...(state.doc.col.outcome?.words || []).map((w) => [w, w])], (v) => (rowList.outcome = v)),
     el("button", { type: "button", on: { click: () => turn(-1) } }, "‹ ", word("page.back")), el("output", { id: "row-page" }), el("button", { type: "button", on: { click: () => turn(1) } }, word("page.next"), " ›"),
     el("button", { type: "button", on: { click: () => save(fileName("requests.csv"), "text/csv", csv(rowColumns(Array.from(ordered())))) } }, word("csv")));
+  tools.append(el("span", { id: "row-where" }));
   const left = state.doc.left_out.messages;
   if (left) tools.append(el("span", { className: "hint" }, say("messages.left", num(left))));
   new IntersectionObserver((list, o) => { if (list.at(-1).isIntersecting) { o.disconnect(); showRows(); } }, { rootMargin: "400px" }).observe(find("#row-table"));
@@ -64,6 +66,7 @@ function showRows() {
     return tr;
   }));
   find("#row-table").replaceChildren(el("div", { className: "scroll", tabIndex: 0 }, el("table", { className: "plain rows" }, el("thead", {}, head), body)));
+  showWhere();
   find("#row-page").textContent = order.length ? `${num(from + 1)}–${num(Math.min(order.length, from + rowList.size))} / ${num(order.length)}` : "0";
 }
 
@@ -79,10 +82,14 @@ function markRow(row) {
 // goTo lands on the rows near a value of a metric in a window: sorted by it, the first
 // at or above the value marked.
 function goTo(text) {
+  if (text[0] === "{") {
+    const l = JSON.parse(text);
+    return l.rows ? goRows(l.rows) : goReadings(l.readings);
+  }
   const parts = text.split("|"), wanted = +parts.pop(), stat = parts.pop(), metric = parts.pop(), kind = parts.join("|");
   const f = metricField[metric] || metric, c = column(f);
   if (!c) return;
-  Object.assign(rowList, { sort: f, down: false, window: kind, outcome: "", order: null });
+  Object.assign(rowList, { sort: f, down: false, window: kind, outcome: "", where: { has: [f] }, order: null });
   for (const [k, v] of [["window", kind], ["outcome", ""]]) find("#rows-" + k).value = v;
   const order = ordered();
   // What is stored is rounded; half a unit less finds a value that was rounded down.
@@ -93,17 +100,17 @@ function goTo(text) {
   while (at > 0 && c[order[at]] !== c[order[at]]) at--;
   if (at < 0) return;
   rowList.page = Math.floor(at / rowList.size);
-  rowList.marked = order[at];
-  showRow(order[at]);
+  rowList.marked = stat === "mean" ? -1 : order[at]; // no one row is the mean
+  if (rowList.marked >= 0) showRow(order[at]);
   showRows();
-  say1(say("landed", titleOf(f), stat, num(wanted), kind));
-  const tr = find("#row-table tr.marked");
+  say1(say("landed", titleOf(f), say(stat), num(wanted), kind));
+  const tr = find("#row-table tr.marked") || find(`#row-table tr[data-row="${order[at]}"]`);
   (tr || find("#rows")).scrollIntoView({ block: "center", behavior: "auto" });
   find("button", tr || find("#row-tools"))?.focus({ preventScroll: true });
 }
 
 function filterRows(set) {
-  Object.assign(rowList, { sort: "seq", down: false, window: "", outcome: "", order: null, page: 0 }, set);
+  Object.assign(rowList, { sort: "seq", down: false, window: "", outcome: "", where: null, order: null, page: 0 }, set);
   find("#rows-outcome").value = rowList.outcome;
   find("#rows-window").value = rowList.window;
 }

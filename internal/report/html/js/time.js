@@ -122,6 +122,7 @@ function timeChart(host, o) {
       const t = first ? Array.from({ length: first.grid.n }, (_, i) => +bucketEdge(first.grid, i).toPrecision(12)) : shown[0].points.t;
       return [{ name: first ? "from_s" : "t_s", values: [...t] }, ...list.map((s) => ({ name: s.column || s.name || s.plain, values: [...(s.values || s.points.v)] }))];
     },
+    rows: o.rows || (() => { const first = shown.find((s) => s.grid); return first ? (i) => ({ flight: [bucketEdge(first.grid, i), bucketEdge(first.grid, i + 1)] }) : null; })(),
     label: () => say("chart.label", o.plain || say(o.title), named.map((s) => `${nameOf(s)}: ${say("peak")} ${num(greatest(s.values || s.points.v))}`).join("; ")),
   });
   steer(chart.canvas, () => chart.frame);
@@ -146,6 +147,7 @@ function makeTime() {
     id: "windows", title: "windows", height: Math.max(1, there.length) * 16 + 2, time: true, className: "ruler",
     draw: (c, w, h, ink) => (drawRuler(c, w, h, { view: time.view, windows: there.map((kind) => ({ kind, chosen: kind === state.kind, spans: windowsOf(kind) })) }, ink), null),
     columns: () => [{ name: "window", values: d.windows }, { name: "from_s", values: d.windows.map((k) => windowsOf(k)[0]?.[0] ?? null) }, { name: "to_s", values: d.windows.map((k) => windowsOf(k).at(-1)?.[1] ?? null) }],
+    rows: (i) => (windowsOf(d.windows[i]).length && d.results.windows[i].requests ? { window: d.windows[i] } : null),
     label: () => say("windows"),
   });
   ruler.canvas.tabIndex = -1;
@@ -165,6 +167,7 @@ function makeTime() {
     timeChart(host, {
       id: l.metric.replace("_ms", "-time"), title: l.metric + ".time", def: l.metric, note: "by_release", canLog: true,
       series: [cloudOf(l.metric), line("p99", l.p99, "red"), line("p90", l.p90, "orange", { dash: [5, 3] }), line("p50", l.p50, "blue", { width: 2 })],
+      rows: (i) => ({ phase: "measure", outcome: "ok", has: [l.metric], range: { released: [bucketEdge(lg, i), bucketEdge(lg, i + 1), i === lg.n - 1] } }),
       columns: () => [{ name: "from_s", values: l.p50.map((_, i) => +bucketEdge(lg, i).toPrecision(12)) }, { name: "n", values: l.count }, { name: "p50_ms", values: l.p50 }, { name: "p90_ms", values: l.p90 }, { name: "p99_ms", values: l.p99 }],
     });
   }

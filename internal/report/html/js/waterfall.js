@@ -168,6 +168,7 @@ function makeFall() {
     draw: (c, w, h, ink, cursor) => { const rows = visibleRows(); fall.rows = rows; return drawFall(c, w, h, { view: time.view, rows, spans: windowsOf(state.kind), cursor, selected: fall.selected }, ink); },
     legend: () => ["wait", "lag", "connect", "prefill", "decode", "whole", "tail", "stall", "failed", "abandoned"].filter((k) => fallHas(k)).map((k) => ({ color: fallColors[k], text: say("w." + k) })),
     columns: (most) => rowColumns(Array.from(most ? fall.order.subarray(0, most) : fall.order)),
+    rows: (i) => ({ eq: { seq: value("seq", fall.order[i]) } }),
     total: () => fall.order.length,
     label: () => say("chart.label", say("waterfall.title"), `${num(fall.order.length)} ${say("requests")}; ${num(state.doc.results.counts.failed)} ${say("failed")}`),
   });
