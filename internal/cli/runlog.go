@@ -147,11 +147,16 @@ func masked(line string, set *secret.Set) string {
 }
 
 // open writes the lines so far to the folder of the run, and those that follow.
-func (l *runLog) open(dir *runDir) error {
+func (l *runLog) open(dir *runDir) error { return l.openAs(dir, os.O_EXCL) }
+
+// goOn is open for a folder that has a log already, which goes on.
+func (l *runLog) goOn(dir *runDir) error { return l.openAs(dir, 0) }
+
+func (l *runLog) openAs(dir *runDir, how int) error {
 	if l == nil {
 		return nil
 	}
-	f, err := os.OpenFile(dir.file(logName), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644)
+	f, err := os.OpenFile(dir.file(logName), os.O_WRONLY|os.O_CREATE|os.O_APPEND|how, 0o644)
 	if err != nil {
 		return err
 	}

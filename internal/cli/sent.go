@@ -29,14 +29,21 @@ func sentBefore(out, series, data, sha256 string, urls []string) []string {
 		// A folder whose name looks like a pattern is not one: fs.Glob does not
 		// take it as such.
 		found, _ := fs.Glob(os.DirFS(out), "*/*/"+name)
-		for _, f := range found {
+		points, _ := fs.Glob(os.DirFS(out), "*/*/"+sweepPoints+"/*/"+name)
+		for _, f := range append(found, points...) {
 			path := filepath.Join(out, f)
 			if series == "" || !strings.HasPrefix(path, filepath.Clean(series)+string(filepath.Separator)) {
 				tapes = append(tapes, path)
 			}
 		}
 	}
-	stamp := func(path string) string { return filepath.Base(filepath.Dir(path)) } // begins with the time
+	stamp := func(path string) string { // begins with the time
+		dir := filepath.Dir(path)
+		if up := filepath.Dir(dir); filepath.Base(up) == sweepPoints {
+			dir = filepath.Dir(up)
+		}
+		return filepath.Base(dir)
+	}
 	slices.SortFunc(tapes, func(a, b string) int { return strings.Compare(stamp(b), stamp(a)) })
 	var last string
 	n := 0

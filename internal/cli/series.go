@@ -21,6 +21,7 @@ import (
 	"tokentape/internal/secret"
 	"tokentape/internal/spec"
 	"tokentape/internal/sweep"
+	"tokentape/tape"
 )
 
 // series is runs that belong together: the points of a sweep, or the looks of a search,
@@ -290,7 +291,8 @@ func (s *series) runOne(i int, dir string, notes []string, e *ended) (int, error
 	}
 	o.after = func(sum *run.Summary, res *analysis.Results) {
 		e.res = res
-		if n := sum.Footer.Cancelled; n > 0 {
+		f := sum.Footer
+		if n := f.Cancelled + f.Abandoned + f.Failed[string(tape.OutcomeTimeout)]; n > 0 {
 			s.cut = fmt.Sprintf("%d requests of the point before were cut short, and the server may still have been working on them when this one began (sweep.pause waits)", n)
 		}
 	}

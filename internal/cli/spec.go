@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"tokentape/internal/spec"
+	"tokentape/internal/sweep"
 )
 
 func (a *app) specCommand() *cobra.Command {
@@ -24,6 +26,9 @@ func (a *app) specCommand() *cobra.Command {
 		for _, n := range notes {
 			fmt.Fprintln(a.stderr, "note:", n)
 		}
+		if err := a.checkPoints(args, f, s); err != nil {
+			return err
+		}
 		_, err = a.stdout.Write(s.YAML())
 		return err
 	}
@@ -38,4 +43,28 @@ func (a *app) specCommand() *cobra.Command {
 	}
 	cmd.AddCommand(check, schema)
 	return cmd
+}
+
+// checkPoints reads the spec of every point of a sweep.
+func (a *app) checkPoints(args []string, f *specFlags, s *spec.Spec) error {
+	if s.Sweep.IsZero() {
+		return nil
+	}
+	places, err := sweep.Expand(s)
+	if err != nil {
+		return usageError(err.Error(), "fewer values in sweep.over, or sweep.most_points")
+	}
+	for _, p := range places {
+		one := *f
+		one.point = p.Sets
+		if _, _, err := a.loadSpec(args, &one); err != nil {
+			var e *exitError
+			if errors.As(err, &e) {
+				return &exitError{code: e.code, msg: fmt.Sprintf("point %s: %s", p.Name, e.msg), hints: e.hints}
+			}
+			return err
+		}
+	}
+	fmt.Fprintf(a.stderr, "%d points over %v\n", len(places), sweep.Fields(s))
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"tokentape/internal/analysis/stat"
 	"tokentape/internal/spec"
 	"tokentape/internal/sweep"
 )
@@ -139,7 +140,7 @@ func (s *series) addMore() error {
 		return again
 	})
 	if len(there) > 0 {
-		fmt.Fprintf(s.a.stderr, "%d points are there already, and not run again: %s\n", len(there), strings.Join(there, ", "))
+		fmt.Fprintf(s.a.stderr, "there already, and not run again: %s\n", strings.Join(there, ", "))
 	}
 	s.tries = make([]*tried, len(s.m.Points))
 	return s.addAll(places)
@@ -152,7 +153,7 @@ func (s *series) showPlan(todo []int, only bool) error {
 		w = s.a.stdout
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%d points over %s, order %s, prompts %s\n", len(todo), strings.Join(s.m.Fields, " × "), s.m.Order, s.m.Prompts)
+	fmt.Fprintf(&b, "points to run: %d, over %s, order %s, prompts %s\n", len(todo), strings.Join(s.m.Fields, " × "), s.m.Order, s.m.Prompts)
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "  \tpoint\tN\tC\tr\trows\ttime\n")
 	var sum time.Duration
@@ -202,6 +203,15 @@ func (s *series) showPlan(todo []int, only bool) error {
 	default:
 		fmt.Fprintf(&b, "about %s, and what the last requests of each point take\n", long(sum))
 	}
+	few := 0
+	for _, i := range todo {
+		if l := s.tries[i].load; l.Requests > 0 && l.Requests < stat.LeastUnits {
+			few++
+		}
+	}
+	if few > 0 {
+		fmt.Fprintf(&b, "note: %d of them measure fewer than %d requests, too few for intervals; a p99 takes 100\n", few, stat.LeastUnits)
+	}
 	if !s.distinct() {
 		fmt.Fprintln(&b, "note: all points send the same rows (sweep.prompts: same): from the second on the server's prefix cache may hold them, and a point is then faster than its load is light; the cached share says how far")
 	}
@@ -237,6 +247,8 @@ func (s *series) runAll(ctx context.Context, so sweepOptions) error {
 		if err := s.begin(); err != nil {
 			return err
 		}
+	} else if err := s.o.log.goOn(&runDir{s.dir}); err != nil {
+		return usageError(err.Error())
 	} else if err := s.write(); err != nil {
 		return err
 	}
@@ -261,6 +273,11 @@ func (s *series) runAll(ctx context.Context, so sweepOptions) error {
 			nothing = 0
 		}
 		if why = s.pointless(e, nothing); why != "" {
+			if why == nobodyThere && k > 0 {
+				if err := s.spoiled(todo[k-1]); err != nil {
+					return err
+				}
+			}
 			break
 		}
 	}
@@ -282,11 +299,24 @@ func (s *series) pointless(e ended, nothing int) string {
 	case e.code == exitInternal:
 		return "the run broke off"
 	case e.code == exitNothing && e.dir == "" && !s.variesTarget():
-		return "the server does not answer any more"
+		return nobodyThere
 	case nothing >= mostNothing:
 		return fmt.Sprintf("%d points in a row measured nothing", nothing)
 	}
 	return ""
+}
+
+// nobodyThere is why further points are pointless when nobody answers.
+const nobodyThere = "the server does not answer any more"
+
+// spoiled takes back a point that failed, and after which the server was gone: it is
+// run again.
+func (s *series) spoiled(i int) error {
+	if p := &s.m.Points[i]; p.Exit != nil && *p.Exit == exitFailures {
+		p.State = sweep.Failed
+		p.Reason = "the server did not answer after it; " + p.Reason
+	}
+	return s.write()
 }
 
 // variesTarget reports whether points ask other servers, or other models.

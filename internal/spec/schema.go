@@ -95,6 +95,9 @@ func (m schemaMaker) refine(s *jsonschema.Schema, f reflect.Value, path string) 
 		if all := m.choice[path]; all != nil {
 			s.Type, s.AnyOf = "", []*jsonschema.Schema{{Enum: enum(all)}, fromEnv()}
 		}
+		if path == "sweep.requests" {
+			s.Type, s.AnyOf = "", []*jsonschema.Schema{{Type: "integer", Minimum: "1"}, {Type: "string"}}
+		}
 	case reflect.Slice:
 		if all := m.choice[path]; all != nil {
 			s.Items = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Enum: enum(all)}, fromEnv()}}
