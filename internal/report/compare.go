@@ -295,8 +295,12 @@ func (p *page) list(heading string, texts []string, st style) {
 		return
 	}
 	p.heading(heading)
+	lead := "  · "
+	if p.md {
+		lead = "  - "
+	}
 	for _, t := range texts {
-		p.hang("  · ", clean(t), st)
+		p.hang(lead, clean(t), st)
 	}
 }
 

@@ -82,10 +82,13 @@ func writeCurveCompare(w io.Writer, c *curve.Comparison, o Options, p page) erro
 		}
 	}
 	p.blank()
-	p.hang("  ", compareLegend, dim)
+	p.hang("  ", curveCompareLegend, dim)
 	_, err := io.WriteString(w, p.b.String())
 	return err
 }
+
+const curveCompareLegend = "change: B − A in percent of A (pt: points of a share), with its interval of 95 % or more; † of the paired rows alone; ~ undecided; " +
+	"better and worse: different by the test, after correction, and beyond the tolerance; same: the whole interval within it"
 
 func metricOf(p *curve.PointPair, name string) *compare.Metric {
 	if p.Of == nil {

@@ -12,6 +12,7 @@ import (
 	"tokentape/internal/analysis"
 	"tokentape/internal/analysis/window"
 	"tokentape/internal/sweep"
+	"tokentape/tape"
 )
 
 // Options choose how a sweep is read. The zero Options are the defaults.
@@ -134,7 +135,7 @@ func Tape(run string) (string, error) {
 	if _, err := os.Stat(run); err != nil {
 		return "", fmt.Errorf("its folder is missing: %w", err)
 	}
-	for _, name := range []string{"tape.jsonl.zst", "tape.jsonl"} {
+	for _, name := range []string{tape.NameCompressed, tape.NamePlain} {
 		if path := filepath.Join(run, name); regular(path) {
 			return path, nil
 		}

@@ -157,6 +157,7 @@ function makeCurves() {
   const axis = { name: c.curves[0]?.axis || "point", unit: "" }, along = (name) => () => seriesOf(axisOf, byValue(name));
   const unit = { name: through, unit: unitOf(through) };
   curveChart({ id: "throughput", title: () => say("c.t.load", axis.name, unit.unit), series: along(through), x: axis, y: unit, axis: true });
+  curveChart({ id: "per-user", title: () => say("c.t.user"), x: { name: "output_tokens_per_s_per_user", unit: "tokens/s" }, y: unit, series: () => seriesOf(byValue("output_tokens_per_s_per_user"), byValue(through)) });
   for (const m of c.latencies) {
     const name = () => m + "." + sweep.quantile, key = m.replace("_ms", "").replaceAll("_", "-");
     curveChart({
@@ -165,7 +166,6 @@ function makeCurves() {
     });
     curveChart({ id: key + "-by-load", title: () => say("c.t.bylabel", say("m." + m), sweep.quantile), x: axis, y: { get name() { return name(); }, unit: "ms" }, axis: true, series: () => along(name())() });
   }
-  curveChart({ id: "per-user", title: () => say("c.t.user"), x: { name: "output_tokens_per_s_per_user", unit: "tokens/s" }, y: unit, series: () => seriesOf(byValue("output_tokens_per_s_per_user"), byValue(through)) });
   for (const [id, name] of [["cached", "cached_ratio"], ["queue", "server_queue"], ["slope", "backlog_slope_per_s"]]) {
     curveChart({ id, title: () => say("c.t." + id), x: axis, y: { name, unit: unitOf(name) }, axis: true, series: along(name) });
   }
