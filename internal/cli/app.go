@@ -107,7 +107,7 @@ Every table, now or later, here or elsewhere, is read off that tape.
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError(err.Error(), "see "+c.CommandPath()+" --help")
 	})
-	root.AddCommand(a.demoCommand(), a.runCommand(), a.sweepCommand(), a.probeCommand(), a.doctorCommand(), a.reportCommand(), a.showCommand(), a.explainCommand(), a.whyCommand(), a.importCommand(), a.aisbenchCommand(), a.compareCommand(), a.viewCommand(), a.mergeCommand(), a.packCommand(), a.checkCommand(), a.planCommand(), a.specCommand(), a.datasetCommand(), a.simCommand())
+	root.AddCommand(a.demoCommand(), a.runCommand(), a.sweepCommand(), a.searchCommand(), a.probeCommand(), a.doctorCommand(), a.reportCommand(), a.showCommand(), a.explainCommand(), a.whyCommand(), a.importCommand(), a.aisbenchCommand(), a.compareCommand(), a.viewCommand(), a.mergeCommand(), a.packCommand(), a.checkCommand(), a.planCommand(), a.specCommand(), a.datasetCommand(), a.simCommand())
 	return root
 }
 

@@ -43,9 +43,10 @@ type runOptions struct {
 	lang   string    // of the report on standard output; "": English
 	series string    // the folder of the repeats that the run is one of; "": none
 	log    *runLog
-	until  *spec.Until                           // of a point: when it is exact enough; nil: the load says when it ends
-	said   map[string]bool                       // lines of statements of earlier runs of a series, which are not said again
-	after  func(*run.Summary, *analysis.Results) // told what became of a run that sent something; nil: nobody
+	watch  func(path string, clk *clock.Clock, cfg *run.Config, log *runLog) // may end the run by cfg.Enough; nil: nobody does
+	until  *spec.Until                                                       // of a point: when it is exact enough; nil: the load says when it ends
+	said   map[string]bool                                                   // lines of statements of earlier runs of a series, which are not said again
+	after  func(*run.Summary, *analysis.Results)                             // told what became of a run that sent something; nil: nobody
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -330,6 +331,9 @@ func (a *app) drive(ctx context.Context, j *job, pre *probe.Result, clk *clock.C
 		cfg.Samplers = append(cfg.Samplers, sample)
 	}
 	obeyUntil(o.until, path, clk, &cfg, o.log)
+	if o.watch != nil {
+		o.watch(path, clk, &cfg, o.log)
+	}
 	ctx, release := obeyAbort(ctx, s, &cfg)
 	defer release()
 	o.log.follow(&cfg)

@@ -246,6 +246,10 @@ func (a *app) prepare(args []string, f *specFlags, planFile string) (*job, error
 			j.close()
 		}
 	}()
+	if !s.Search.IsZero() {
+		return nil, usageError("the spec seeks the "+s.Search.For+" that holds its limits, and this is one run",
+			"tokentape search "+shellWords(args), "one run of it, at what load says: --set search.for=none")
+	}
 	if n := sweep.Count(s); n > 0 {
 		return nil, usageError(fmt.Sprintf("the spec has a sweep of %d points, and this is one run", n),
 			"tokentape sweep "+shellWords(args), "one run of it, at what load says: --set 'sweep.over=[]'")

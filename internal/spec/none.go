@@ -8,7 +8,7 @@ import (
 // canBeNone reports whether a flag may take back what the spec file says of a
 // field by "none": the bounds of a load that may as well not be there.
 func canBeNone(path string) bool {
-	return slices.Contains([]string{"load.requests", "load.concurrency", "load.rate", "load.duration", "load.warmup", "load.sessions", "workload.output_tokens"}, path)
+	return slices.Contains([]string{"load.requests", "load.concurrency", "load.rate", "load.duration", "load.warmup", "load.sessions", "workload.output_tokens", "search.for"}, path)
 }
 
 // none makes a field as if it had been left out, and 0 where its default is more.
@@ -18,6 +18,10 @@ func (d *decoder) none(at place, path string, v reflect.Value) {
 	l, had := &d.spec.Load, d.spec.Load.Rate > 0
 	v.SetZero()
 	d.forget(path)
+	if path == "search.for" { // what says how goes with it
+		d.spec.Search = Default().Search
+		d.forget("search")
+	}
 	if path != "load.rate" {
 		return
 	}

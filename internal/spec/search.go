@@ -166,7 +166,7 @@ func (s *Spec) checkSearch() []Issue {
 // LookAt is what a look of a search gives.
 type LookAt struct {
 	At    float64 // load
-	Times int64   // length, in looks of the declared length
+	Times float64 // length, in looks of the declared length
 	Seed  int64
 	// Ramp are rising loads in place of At, in equal parts of search.ramp.
 	Ramp []float64
@@ -206,12 +206,11 @@ func (s *Spec) LookSets(l LookAt) []PointSet {
 		return sets
 	}
 	give(w.Field(), plainText(l.At))
-	times := max(1, l.Times)
 	if s.Load.Requests > 0 && s.given("load.requests") {
-		give("load.requests", strconv.FormatInt(s.Load.Requests*times, 10))
+		give("load.requests", strconv.FormatInt(max(1, int64(math.Round(float64(s.Load.Requests)*l.Times))), 10))
 	}
 	if s.Load.Duration > 0 {
-		give("load.duration", (s.Load.Duration * Duration(times)).String())
+		give("load.duration", Duration(math.Round(float64(s.Load.Duration)*l.Times)).String())
 	}
 	return sets
 }

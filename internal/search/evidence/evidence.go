@@ -205,7 +205,7 @@ func condition(res *analysis.Results, c catalog.Condition) search.Fact {
 			found = &res.Expect[i]
 		}
 	}
-	if q, ok := quantile(c.Stat); ok && c.Kind == catalog.KindMetric && times[c.Name] != nil && (c.Op == "<" || c.Op == "<=") {
+	if q, ok := ShareOf(c); ok {
 		f.Kind, f.Op, f.Limit, f.Unit = search.KindShare, ">=", q, "share"
 		var series []float64
 		for _, r := range res.Rows.All() {
@@ -231,6 +231,13 @@ func condition(res *analysis.Results, c catalog.Condition) search.Fact {
 		}
 	}
 	return f
+}
+
+// ShareOf is the share of requests that must be below the limit of a condition on a
+// percentile; false: it is judged otherwise.
+func ShareOf(c catalog.Condition) (float64, bool) {
+	q, ok := quantile(c.Stat)
+	return q, ok && c.Kind == catalog.KindMetric && times[c.Name] != nil && (c.Op == "<" || c.Op == "<=")
 }
 
 // quantile is that of p50 … p999, as a share.
