@@ -92,7 +92,9 @@ place of a spec, sweep goes on where it stopped; a point that was cut is run aga
 			return err
 		}
 		defer o.live.close()
-		o.log = newRunLog(a.args)
+		if !so.plan { // which leaves nothing behind
+			o.log = newRunLog(a.args)
+		}
 		err = a.sweep(cmd.Context(), args, f, o, so)
 		o.log.end(o.out, err)
 		return err

@@ -38,6 +38,7 @@ func Fields(s *spec.Spec) []string {
 type axis struct {
 	at    int   // in sweep.over
 	order []int // of its rows
+	rows  [][]any
 }
 
 // axes are those of a spec, and how many places they make together; −1: more than can
@@ -46,7 +47,7 @@ func axes(s *spec.Spec) (out []axis, places int64) {
 	places = 1
 	for i, a := range s.Sweep.Over {
 		rows := a.Rows()
-		x := axis{at: i, order: make([]int, len(rows))}
+		x := axis{at: i, order: make([]int, len(rows)), rows: rows}
 		numbers := true
 		for k, row := range rows {
 			x.order[k] = k
@@ -123,7 +124,7 @@ func points(s *spec.Spec, most int64) []Place {
 	n := min(total, most)
 	names := map[string]int{}
 	places := make([]Place, n)
-	shown := s.Masked()
+	shown, _ := axes(s.Masked())
 	for i := range n {
 		k := i
 		if total > n {
@@ -137,9 +138,9 @@ func points(s *spec.Spec, most int64) []Place {
 			rows[x], k = list[x].order[k%size], k/size
 		}
 		for x, a := range list {
-			p.Sets = append(p.Sets, s.SweepSets(a.at, rows[x])...)
-			names := shown.Sweep.Over[a.at].Names()
-			for i, v := range shown.Sweep.Over[a.at].Rows()[rows[x]] {
+			p.Sets = append(p.Sets, s.SweepSets(a.at, rows[x], a.rows[rows[x]])...)
+			names := s.Sweep.Over[a.at].Names()
+			for i, v := range shown[x].rows[rows[x]] {
 				p.At = append(p.At, plain(names[i], v))
 			}
 		}

@@ -46,10 +46,23 @@ func Read(dir string) (*Manifest, error) {
 		case p.State != NotRun && p.State != Running && p.State != Done && p.State != Failed:
 			return nil, fmt.Errorf("%s: points[%d]: its state %q is unknown", path, i, p.State)
 		}
+		for _, v := range p.At {
+			switch v.(type) {
+			case float64, string:
+			default:
+				return nil, fmt.Errorf("%s: points[%d]: the value %v is neither a number nor a text", path, i, v)
+			}
+		}
+		if f, n := p.FirstRow, p.Rows; f != nil && *f < 0 || n != nil && *n < 0 || f != nil && n != nil && *f > mostRow-*n {
+			return nil, fmt.Errorf("%s: points[%d]: there are no such rows", path, i)
+		}
 		names[p.Name] = true
 	}
 	return m, nil
 }
+
+// mostRow bounds the rows of a dataset.
+const mostRow = 1 << 50
 
 // Write puts the manifest into its folder in one step, over the one before.
 func (m *Manifest) Write(dir string) error {
