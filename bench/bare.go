@@ -91,7 +91,9 @@ func readEvents(resp *http.Response, clk *clock.Clock, s *stamps, events int) bo
 			s.Events = append(s.Events, t)
 			at += end + 2
 		}
-		have = copy(buf, buf[at:have])
+		if have = copy(buf, buf[at:have]); have == len(buf) {
+			buf = append(buf, buf...) // one event fills it
+		}
 		if err != nil {
 			whole := len(s.Events) == events+3
 			s.Events = s.Events[:min(len(s.Events), events)]

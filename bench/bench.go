@@ -26,6 +26,13 @@ type bench struct {
 	log    io.Writer // of progress
 	tables []table
 	goals  []goal
+	kept   []keptRun
+}
+
+// keptRun is a single run of a client, as it stands in JSON.
+type keptRun struct {
+	What string `json:"what"`
+	result
 }
 
 // one of the cases.
@@ -109,6 +116,7 @@ func (b *bench) take(what string, n int, t trial, truths bool) (map[string]runs,
 				return nil, fmt.Errorf("%s: %w", what, err)
 			}
 			all[name] = append(all[name], r)
+			b.kept = append(b.kept, keptRun{what, r})
 		}
 		slices.Reverse(names)
 		fmt.Fprintf(b.log, "%s: %d of %d\n", what, i+1, n)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -29,13 +30,16 @@ func main() {
 
 // report is the whole of a run of the suite, as it stands in JSON.
 type report struct {
-	Go     string    `json:"go"`
-	Host   tape.Host `json:"host"`
-	At     string    `json:"at"`
-	Source string    `json:"source,omitempty"` // commit
-	Tables []table   `json:"tables"`
-	Goals  []goal    `json:"goals"`
-	Failed []string  `json:"failed,omitempty"` // cases that could not be measured, and why
+	At      string       `json:"at"`
+	Go      string       `json:"go"`
+	Host    tape.Host    `json:"host"` // as it was at the start
+	LoadEnd []float64    `json:"load_end"`
+	Source  *tape.Source `json:"source"`
+	Short   bool         `json:"short"`
+	Tables  []table      `json:"tables"`
+	Goals   []goal       `json:"goals"`
+	Failed  []string     `json:"failed,omitempty"` // cases that could not be measured, and why
+	Runs    []keptRun    `json:"runs"`
 }
 
 // settings are what the command line says.
@@ -113,11 +117,12 @@ func command(args []string, stdout, stderr io.Writer) int {
 		}
 		return 0
 	}
-	r := report{Go: runtime.Version(), Host: provenance.Host("/", os.LookupEnv, b.clk.Wall()), At: b.clk.Wall().Format("2006-01-02T15:04:05Z")}
+	host := func() tape.Host { return provenance.Host("/", os.LookupEnv, b.clk.Wall()) }
+	r := report{At: b.clk.Wall().Format("2006-01-02T15:04:05Z"), Go: runtime.Version(), Host: host(), Source: provenance.Source(context.Background(), "."), Short: s.short}
 	for _, err := range b.run() {
 		r.Failed = append(r.Failed, err.Error())
 	}
-	r.Tables, r.Goals = b.tables, b.goals
+	r.Tables, r.Goals, r.Runs, r.LoadEnd = b.tables, b.goals, b.kept, host().Load
 	r.print(stdout)
 	if s.json != "" {
 		if err := r.write(s.json); err != nil {
@@ -157,7 +162,15 @@ func (r report) print(w io.Writer) {
 		virtual = ", virtual (" + h.Hypervisor + ")"
 	}
 	fmt.Fprintf(w, "machine: %s, %d processors%s, %d MiB\n", h.CPUModel, h.Logical, virtual, h.Memory>>20)
-	fmt.Fprintf(w, "  %s, kernel %s, clock source %s, governor %s, %d descriptors, load at the start %v\n", r.Go, h.Kernel, h.ClockSource, governor, h.NoFile, h.Load)
+	fmt.Fprintf(w, "  %s, kernel %s, clock source %s, governor %s, %d descriptors\n", r.Go, h.Kernel, h.ClockSource, governor, h.NoFile)
+	fmt.Fprintf(w, "  load averages at the start %v, at the end %v\n", h.Load, r.LoadEnd)
+	if s := r.Source; s != nil && s.Commit != "" {
+		changed := ""
+		if s.Changed.V > 0 {
+			changed = fmt.Sprintf(", %d files changed since", s.Changed.V)
+		}
+		fmt.Fprintf(w, "  commit %.12s%s\n", s.Commit, changed)
+	}
 	for _, t := range r.Tables {
 		t.print(w)
 	}
