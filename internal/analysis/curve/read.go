@@ -2,7 +2,6 @@ package curve
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -132,15 +131,15 @@ func analyse(dir string, p *sweep.Point, o Options) Result {
 
 // Tape is the tape in the folder of a run.
 func Tape(run string) (string, error) {
-	if _, err := os.Stat(run); err != nil {
-		return "", fmt.Errorf("its folder is missing: %w", err)
+	if info, err := os.Stat(run); err != nil || !info.IsDir() {
+		return "", errors.New("its folder is missing")
 	}
 	for _, name := range []string{tape.NameCompressed, tape.NamePlain} {
 		if path := filepath.Join(run, name); regular(path) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%s holds no tape", run)
+	return "", errors.New("its folder holds no tape")
 }
 
 func regular(path string) bool {
