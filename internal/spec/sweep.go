@@ -219,7 +219,7 @@ func (s *Spec) sweepEffect(idle func(when bool, path, why, mend string)) {
 	w := s.Sweep
 	const none = "sweep.over names no field that varies"
 	for _, path := range []string{"sweep.requests", "sweep.until", "sweep.order", "sweep.repeats", "sweep.pause", "sweep.between", "sweep.prompts", "sweep.most_points"} {
-		idle(w.IsZero(), path, none, "give sweep.over, such as [{field: load.concurrency, values: [1, 2, 4]}]; or remove it")
+		idle(w.IsZero() && !s.given("sweep.over"), path, none, "give sweep.over, such as [{field: load.concurrency, values: [1, 2, 4]}]; or remove it")
 	}
 	idle(!w.IsZero() && w.Order == "interleaved" && w.Repeats == 1, "sweep.order", "interleaved takes the repeats of all points in turns, and sweep.repeats is 1", "give sweep.repeats, or another order such as shuffled")
 	idle(w.Until.RelativeWidth == 0, "sweep.until", "sweep.until.relative_width is not given", "give it, such as 0.1, or remove sweep.until")
