@@ -171,8 +171,11 @@ var rowsOf = map[string]bool{
 // link is where a number leads: of a mean to all rows that enter it, of others to the row
 // at the value too.
 func link(window, metric, stat string, v *float64) string {
-	if v == nil || !rowsOf[metric] {
+	if v == nil {
 		return ""
+	}
+	if !rowsOf[metric] {
+		return operands(window, metric)
 	}
 	return fmt.Sprintf("%s|%s|%s|%v", window, metric, stat, *v)
 }
@@ -225,7 +228,7 @@ func newWindow(r *analysis.Results, w *analysis.Window) windowView {
 	rate("requests_per_s", "/s", sys.RequestsPerS, pair{"n", v.Held, held(w)}, pair{"duration", report.Cell(sys.DurationS) + " s", ""})
 	rate("concurrency_mean", "", sys.ConcurrencyMean, pair{"peak", report.Whole(sys.ConcurrencyPeak), during(r, w, "")}, pair{"cap", limit(r.Load.Concurrency), ""})
 	if f := w.Facts; f.CachedRatio != nil {
-		v.Cards = append(v.Cards, card{Name: "cached_ratio", Unit: "%", Value: percent(f.CachedRatio), Goto: target(rowsLink{Window: w.Kind, Has: []string{"cached", "input"}, Sort: "cached"}), More: []pair{{"n", report.Whole(f.CachedN), ""}, {"inferred", report.Whole(f.CachedInferN), target(rowsLink{Window: w.Kind, Is: map[string]string{"cached_source": analysis.CachedInferred}})}}})
+		v.Cards = append(v.Cards, card{Name: "cached_ratio", Unit: "%", Value: percent(f.CachedRatio), Goto: target(rowsLink{Window: w.Kind, Has: []string{"cached", "input"}, Sort: "cached"}), More: []pair{{"n", report.Whole(f.CachedN), target(rowsLink{Window: w.Kind, Is: map[string]string{"cached_source": analysis.CachedObserved}})}, {"inferred", report.Whole(f.CachedInferN), target(rowsLink{Window: w.Kind, Is: map[string]string{"cached_source": analysis.CachedInferred}})}}})
 	}
 	if f := w.Facts; f.GoodShare != nil {
 		v.Cards = append(v.Cards, card{Name: "slo_good_share", Unit: "%", Value: percent(f.GoodShare), Goto: target(rowsLink{Window: w.Kind}), More: []pair{{"requests_per_s", report.Cell(f.GoodPerS), to(f.GoodPerS)}}})
@@ -251,8 +254,8 @@ func held(w *analysis.Window) string { return counted(w.Held(), rowsLink{Window:
 // metricRows is where the number of a metric's values leads: a value a request, of itl_ms
 // one a gap.
 func metricRows(window, metric string, s *analysis.Summary) string {
-	if !rowsOf[metric] {
-		return ""
+	if !rowsOf[metric] && s.N > 0 {
+		return operands(window, metric)
 	}
 	column := columnOf(metric)
 	l := rowsLink{Window: window, Has: []string{column}, Sort: column}
@@ -260,6 +263,23 @@ func metricRows(window, metric string, s *analysis.Summary) string {
 		return target(l)
 	}
 	return counted(s.N, l)
+}
+
+// made are the columns of the rows that values of other metrics are made of.
+var made = map[string][]string{
+	"ttfo_ms": {"ttft_ms"}, "tokens_per_event": {"tpot_ms", "output"}, "output_tokens_per_s": {"output", "e2e_ms"}, "decode_tokens_per_s": {"tpot_ms"},
+	"prefill_tokens_per_s": {"ttft_ms", "input"}, "prefill_uncached_tokens_per_s": {"ttft_ms", "input", "cached"}, "request_accept_length": {"verify_steps", "output"},
+	"request_accept_rate": {"accepted", "rejected"},
+}
+
+// operands leads to the rows that have what a metric is made of, whose own values are in
+// no column.
+func operands(window, metric string) string {
+	has := made[metric]
+	if has == nil {
+		return ""
+	}
+	return target(rowsLink{Window: window, Has: has, Sort: has[0]})
 }
 
 // columnOf is the column of the rows that holds the values of a metric.
@@ -416,11 +436,15 @@ func (v *view) load(l analysis.Load) {
 	}
 	// leads says where the last fact leads.
 	leads := func(l rowsLink) {
+		if v.R.Rows.Len() == 0 {
+			return
+		}
 		l.Phase = "measure"
 		v.Load[len(v.Load)-1].Goto = target(l)
 	}
 	v.Load = append(v.Load, fact{Key: "loop", Text: l.Loop, Word: loopWords[l.Loop]})
 	put("N", report.Number(float64(l.Requests)))
+	leads(rowsLink{})
 	put("C", limit(l.Concurrency))
 	if l.RateAsked != nil {
 		put("r", report.Measure(l.RateAsked, "/s"))

@@ -44,6 +44,7 @@ func functions(lang string) template.FuncMap {
 			}
 			return names
 		},
+		"helps":     func() []string { return []string{"help.one", "help.sets", "help.counts", "help.readings", "help.none"} },
 		"signed":    signed,
 		"ofClass":   func(class string) string { return target(rowsLink{Phase: "measure", Outcome: class}) },
 		"ofGroup":   func(g analysis.FailureGroup) string { return counted(g.N, groupRows(g)) },
