@@ -66,10 +66,10 @@ is worse; better, same and undecided are 0.`,
 		if err := setTolerances(&o, tolerances); err != nil {
 			return err
 		}
-		if sweeps, err := comparesSweeps(args); err != nil {
+		if sweeps, err := a.sweepsOf(args); err != nil {
 			return err
-		} else if sweeps {
-			return a.compareSweeps(args, o, format, full, out)
+		} else if sweeps != nil {
+			return a.compareSweeps(sweeps, o, format, full, out)
 		}
 		sides, err := a.findSides(args)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -100,6 +101,30 @@ func curveView(c *curve.Curves, format, lang string, o report.Options) ([]byte, 
 	return b.Bytes(), err
 }
 
+// findSweep is the folder of a sweep or search: arg itself, or the newest in it where
+// that is one; "" where it is neither. The newest is said.
+func (a *app) findSweep(arg string) string {
+	if sweep.Holds(arg) {
+		return arg
+	}
+	entries, _ := os.ReadDir(arg)
+	newest, n := "", 0
+	for _, e := range entries { // their names begin with the time
+		at := filepath.Join(arg, e.Name())
+		if stampStart.MatchString(e.Name()) && (sweep.Holds(at) || holdsRuns(at)) {
+			newest, n = at, n+1
+		}
+	}
+	if newest == "" || !sweep.Holds(newest) {
+		return ""
+	}
+	fmt.Fprintf(a.stderr, "tokentape: %s, the newest of %d in %s\n", newest, n, arg)
+	return newest
+}
+
+// stampStart is how names of folders of runs and sweeps begin.
+var stampStart = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d{6}Z`)
+
 // curveFormats are those of report that a sweep has.
 var curveFormats = []string{"console", "markdown", "json", "csv", formatHTML}
 
@@ -141,21 +166,22 @@ func (a *app) reportSweep(cmd *cobra.Command, dir, format string, out outFile, f
 	return nil
 }
 
-// comparesSweeps reports whether what is to be compared are sweeps, all of them.
-func comparesSweeps(args []string) (bool, error) {
-	n := 0
+// sweepsOf are the folders of what is to be compared where they are sweeps, all of them;
+// nil where none is.
+func (a *app) sweepsOf(args []string) ([]string, error) {
+	var dirs []string
 	for _, arg := range args {
-		if sweep.Holds(arg) {
-			n++
+		if dir := a.findSweep(arg); dir != "" {
+			dirs = append(dirs, dir)
 		}
 	}
-	switch {
+	switch n := len(dirs); {
 	case n == 0:
-		return false, nil
+		return nil, nil
 	case n != len(args) || n != 2:
-		return false, usageError(fmt.Sprintf("%d of %d are sweeps: a sweep is compared with one other sweep", n, len(args)), "tokentape compare SWEEP_A SWEEP_B; single points: SWEEP_A/points/NAME SWEEP_B/points/NAME")
+		return nil, usageError(fmt.Sprintf("%d of %d are sweeps: a sweep is compared with one other sweep", n, len(args)), "tokentape compare SWEEP_A SWEEP_B; single points: SWEEP_A/points/NAME SWEEP_B/points/NAME")
 	}
-	return true, nil
+	return dirs, nil
 }
 
 // compareSweeps is compare for two sweeps.

@@ -14,7 +14,6 @@ import (
 	"tokentape/internal/analysis/window"
 	"tokentape/internal/report"
 	"tokentape/internal/report/html"
-	"tokentape/internal/sweep"
 	"tokentape/tape"
 )
 
@@ -83,12 +82,12 @@ What is known only later (prices, devices, limits) is given by --set and --expec
 		if schema {
 			return a.put(report.Schema(), out)
 		}
-		if sweep.Holds(args[0]) {
+		if dir := a.findSweep(args[0]); dir != "" {
 			if len(windows) > 1 {
 				return usageError("--window: a sweep is read in one window", "--window steady, or one report a window")
 			}
 			of.Window, of.lang = strings.Join(windows, ""), lang
-			return a.reportSweep(cmd, args[0], format, out, full, of)
+			return a.reportSweep(cmd, dir, format, out, full, of)
 		}
 		if of.Expected != "" || of.FitOnly {
 			return usageError("--expected and --fit-only are of a sweep, and "+args[0]+" holds none", "what one run must hold: --expect 'steady.ttft_ms.p95 < 2000'")
