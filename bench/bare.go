@@ -23,7 +23,7 @@ func bare(l load) (sent, error) {
 	all, lag := make([]stamps, l.Requests), make([]int64, l.Requests)
 	bodies := make([]string, min(l.Requests, bodyRows))
 	for i := range bodies {
-		bodies[i] = fmt.Sprintf(`{"model":"bench","stream":true,"max_tokens":%d,"messages":[{"role":"user","content":"%s"}]}`, l.Events, promptOf(l, int64(i)))
+		bodies[i] = fmt.Sprintf(`{"model":"bench","stream":true,"max_tokens":%d,"ignore_eos":true,"messages":[{"role":"user","content":"%s"}]}`, l.Events, promptOf(l, int64(i)))
 	}
 	slots := make(chan struct{}, max(l.Concurrency, 1))
 	idle, cpu := peakRSS(), processCPU()
@@ -76,7 +76,7 @@ func bare(l load) (sent, error) {
 
 // readEvents stamps every event of a response; those after the last token are cut off.
 func readEvents(resp *http.Response, clk *clock.Clock, s *stamps, events int) bool {
-	s.Events = make([]int64, 0, events+3)
+	s.Events = make([]int64, 0, events+3) // those after the last token, too
 	buf, have := make([]byte, 4<<10), 0
 	for {
 		n, err := resp.Body.Read(buf[have:])
@@ -95,7 +95,7 @@ func readEvents(resp *http.Response, clk *clock.Clock, s *stamps, events int) bo
 			buf = append(buf, buf...) // one event fills it
 		}
 		if err != nil {
-			whole := len(s.Events) == events+3
+			whole := len(s.Events) > events // [DONE] and what else comes after the last token
 			s.Events = s.Events[:min(len(s.Events), events)]
 			return whole
 		}

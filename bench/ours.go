@@ -128,6 +128,7 @@ func (l load) spec(dir string) (*spec.Spec, error) {
 		{Path: "target.url", Value: l.URL}, {Path: "target.model", Value: "bench"},
 		{Path: "workload.dataset.path", Value: data}, {Path: "workload.repeat", Value: "cycle"},
 		{Path: "workload.output_tokens", Value: fmt.Sprint(l.Events)},
+		{Path: "workload.sampling", Value: "{ignore_eos: true}"},
 		{Path: "load.requests", Value: fmt.Sprint(l.Requests)},
 	}
 	if l.Rate > 0 {

@@ -35,7 +35,11 @@ func play(text string, stdout io.Writer) error {
 	var err error
 	switch {
 	case r.Serve != nil:
-		out, err = serve(*r.Serve, func(url string) { fmt.Fprintln(stdout, url) })
+		by := serve
+		if r.Serve.Engine {
+			by = engine
+		}
+		out, err = by(*r.Serve, func(url string) { fmt.Fprintln(stdout, url) })
 	case r.Ours != nil:
 		out, err = ours(*r.Ours)
 	case r.Bare != nil:

@@ -19,6 +19,7 @@ type serving struct {
 	TTFT   int64  `json:"ttft,omitempty"`   // ns from the end of the request to its first event
 	Gap    int64  `json:"gap,omitempty"`    // ns between two events; each stream has a phase of its own
 	Whole  bool   `json:"whole,omitempty"`  // the answer is written at once, in one piece
+	Engine bool   `json:"engine,omitempty"` // the simulated server, in steps of Gap
 	Truths string `json:"truths,omitempty"` // file of the truths, written in the end; "": none are kept
 }
 
