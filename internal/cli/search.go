@@ -252,7 +252,7 @@ func (q *quest) run(ctx context.Context) error {
 		case "":
 			q.file.Add(*l)
 			last := q.file.Looks[len(q.file.Looks)-1]
-			fmt.Fprintf(q.a.stderr, "look %d · %s · %s: %s\n", last.N, p.Load(last.At), strings.ReplaceAll(last.Decision, "_", "-"), last.Why+last.Client+last.Unfit)
+			fmt.Fprintf(q.a.stderr, "look %d · %s · %s: %s\n", last.N, p.Load(last.At), strings.ReplaceAll(last.Decision, "_", "-"), last.Why)
 			q.o.log.say("look", "%d at %s: %s: %s", last.N, p.Load(last.At), last.Decision, last.Why)
 		default:
 			end, broken = fault, q.last

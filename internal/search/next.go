@@ -63,7 +63,8 @@ func (p Params) Next(looks []Look) (step Step, ok bool, why string) {
 		find = s.findGoodput
 	}
 	step, candidate := find()
-	if step.Kind != "" && len(s.again) == 0 {
+	wanted := step.Kind != ""
+	if wanted && len(s.again) == 0 {
 		if s.left(reserve) > 0 && s.fits(step, candidate) {
 			return step, true, ""
 		}
@@ -73,6 +74,8 @@ func (p Params) Next(looks []Look) (step Step, ok bool, why string) {
 	}
 	step, done := s.confirm(candidate)
 	switch {
+	case done && wanted: // a bound ended the looks before the limit was known
+		return Step{}, false, s.short()
 	case done:
 		return Step{}, false, EndDecided
 	case s.left(0) <= 0 || !s.fits(step, 0):
@@ -83,7 +86,7 @@ func (p Params) Next(looks []Look) (step Step, ok bool, why string) {
 
 // short says which bound ends a search that is not done.
 func (s *state) short() string {
-	if s.left(0) <= 0 {
+	if s.left(reserve) <= 0 {
 		return EndLooks
 	}
 	if s.p.AtMostS > 0 && s.took() > 0 {

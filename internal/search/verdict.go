@@ -60,6 +60,8 @@ func (p Params) Conclude(looks []Look, end string) Verdict {
 	switch {
 	case held == nil && above != nil && above.at <= p.From && above.decision == Fails:
 		v.Result = None
+	case held == nil && p.Goal == Goodput && s.hi != nil && s.hi.at <= p.From && s.hi.decision == Fails && s.best(p.Alpha()) == 0:
+		v.Result = None
 	case held == nil && above != nil && above.at <= p.From && above.decision == ClientBound:
 		v.Result = Client
 	case held == nil:
