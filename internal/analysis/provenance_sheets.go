@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"tokentape/tape"
 )
@@ -17,7 +18,7 @@ func (r *run) runSheet(h *tape.Header, footer *tape.Footer) sheet {
 	s := sheet{Section{Name: "run"}}
 	s.text("id", h.Run)
 	s.textIf("name", h.Name)
-	s.text("began", h.Anchor.Wall)
+	s.text("began", toMilliseconds(h.Anchor.Wall))
 	stop := "incomplete: the tape has no footer"
 	if footer != nil {
 		stop = strings.TrimSpace(footer.Reason + "  " + footer.Message)
@@ -40,6 +41,16 @@ func (r *run) runSheet(h *tape.Header, footer *tape.Footer) sheet {
 		s.text("said before it", n)
 	}
 	return s
+}
+
+// toMilliseconds cuts a time of day where digits begin that nobody reads; what is no
+// such time stays.
+func toMilliseconds(wall string) string {
+	t, err := time.Parse(time.RFC3339Nano, wall)
+	if err != nil {
+		return wall
+	}
+	return t.Format("2006-01-02T15:04:05.000Z07:00")
 }
 
 // shellText joins words so that a shell takes them apart again, as far as they are

@@ -22,7 +22,7 @@ const exitWorse = 6
 
 func (a *app) compareCommand() *cobra.Command {
 	var o compare.Options
-	var format string
+	var format, lang string
 	var out outFile
 	var tolerances []string
 	var full bool
@@ -54,6 +54,7 @@ is worse; better, same and undecided are 0.`,
 	cmd.Flags().BoolVar(&o.FitOnly, "fit-only", false, "leave runs out that are not fit for use")
 	cmd.Flags().StringVar(&format, "format", "console", "console, json, markdown")
 	cmd.Flags().BoolVar(&full, "full", false, "every metric on the console")
+	cmd.Flags().StringVar(&lang, "lang", "", langHelp)
 	out.register(cmd, "write to this file, which must not exist yet; default: print")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if err := out.check(); err != nil {
@@ -62,6 +63,10 @@ is worse; better, same and undecided are 0.`,
 		view, ok := compareViews[format]
 		if !ok {
 			return usageError(fmt.Sprintf("--format %s: unknown", format), "console, json or markdown")
+		}
+		in, err := reportLanguage(lang, format, "")
+		if err != nil {
+			return err
 		}
 		if err := setTolerances(&o, tolerances); err != nil {
 			return err
@@ -85,7 +90,7 @@ is worse; better, same and undecided are 0.`,
 		if out.path == "" {
 			ro = consoleOptions(a.stdout)
 		}
-		ro.Full = full
+		ro.Full, ro.Lang = full, in
 		var b bytes.Buffer
 		if err := view(&b, c, ro); err != nil {
 			return &exitError{code: exitInternal, msg: err.Error()}
@@ -108,8 +113,8 @@ var compareViews = map[string]func(*bytes.Buffer, *compare.Comparison, report.Op
 	"json": func(w *bytes.Buffer, c *compare.Comparison, _ report.Options) error {
 		return report.CompareJSON(w, c)
 	},
-	"markdown": func(w *bytes.Buffer, c *compare.Comparison, _ report.Options) error {
-		return report.CompareMarkdown(w, c)
+	"markdown": func(w *bytes.Buffer, c *compare.Comparison, o report.Options) error {
+		return report.CompareMarkdown(w, c, o)
 	},
 }
 

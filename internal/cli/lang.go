@@ -31,10 +31,10 @@ func language(lang string) (string, error) {
 	return lang, nil
 }
 
-// reportLanguage is language for a format of report, or a chart.
+// reportLanguage is language for a format of a view, or a chart.
 func reportLanguage(lang, format, chart string) (string, error) {
 	if lang != "" && chart == "" && !slices.Contains([]string{"console", "markdown", formatHTML}, format) {
-		return "", usageError("--lang: "+format+" is for programs, and the same in every language", "--format console, markdown or html, or leave --lang out")
+		return "", usageError("--lang: "+format+" is for programs, and the same in every language", "another --format, or leave --lang out")
 	}
 	return language(lang)
 }

@@ -31,7 +31,7 @@ import (
 var probeFlags = []string{"url", "api", "model", "api-key", "probe"}
 
 func (a *app) probeCommand() *cobra.Command {
-	var out string
+	var out, lang string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "probe [spec.yaml]",
@@ -57,7 +57,16 @@ read. It needs no dataset.
 	cmd.Flags().Lookup("probe").Usage = "short, or cache: see above"
 	cmd.Flags().StringVar(&out, "out", "runs", "folder under which probe/TIME/ is made")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print results.json instead of the page")
+	cmd.Flags().StringVar(&lang, "lang", "", langHelp)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		format := "console"
+		if asJSON {
+			format = "json"
+		}
+		in, err := reportLanguage(lang, format, "")
+		if err != nil {
+			return err
+		}
 		j, err := a.reach(args, f)
 		if err != nil {
 			return err
@@ -68,13 +77,13 @@ read. It needs no dataset.
 		if j.count, _, err = loadCounting(j.spec, clock.New().Wall()); err != nil {
 			return err
 		}
-		return a.probe(cmd.Context(), j, out, asJSON)
+		return a.probe(cmd.Context(), j, out, asJSON, in)
 	}
 	return cmd
 }
 
 // probe is the whole way of a probe by itself.
-func (a *app) probe(ctx context.Context, j *job, out string, asJSON bool) error {
+func (a *app) probe(ctx context.Context, j *job, out string, asJSON bool, lang string) error {
 	if ctx == nil {
 		ctx = context.Background()
 	}
@@ -108,7 +117,7 @@ func (a *app) probe(ctx context.Context, j *job, out string, asJSON bool) error 
 	err = errors.Join(
 		dir.write("results.json", func(f *os.File) error { return report.JSON(f, res) }),
 		dir.write("report.txt", func(f *os.File) error { return report.Console(f, res, report.Options{Width: 100, Full: true}) }),
-		a.show(res, asJSON, ""))
+		a.show(res, asJSON, lang))
 	fmt.Fprintf(a.stderr, "files: %s\n", dir.path)
 	switch {
 	case ctx.Err() != nil:

@@ -156,7 +156,7 @@ func (a *app) repeat(ctx context.Context, args []string, f *specFlags, o runOpti
 		}
 	}
 	if len(sides) > 1 && len(codes) == len(order) {
-		if err := a.repeatCompare(parent.path, o.json); err != nil {
+		if err := a.repeatCompare(parent.path, o.json, o.lang); err != nil {
 			return err
 		}
 	}
@@ -211,7 +211,7 @@ func (a *app) repeatOne(ctx context.Context, args []string, f *specFlags, o runO
 // repeatCompare prints the comparison of the two sides below dir. It has no exit
 // code of its own: those of the runs stand for whether the numbers can be used, and
 // tokentape compare says 6 about the same folder.
-func (a *app) repeatCompare(dir string, asJSON bool) error {
+func (a *app) repeatCompare(dir string, asJSON bool, lang string) error {
 	sides, err := a.findSides([]string{dir})
 	if err != nil {
 		return err
@@ -231,6 +231,7 @@ func (a *app) repeatCompare(dir string, asJSON bool) error {
 	o := report.Options{Width: 80}
 	if !asJSON {
 		o = consoleOptions(a.stdout)
+		o.Lang = lang
 		b.WriteByte('\n')
 	}
 	if err := view(&b, c, o); err != nil {

@@ -88,9 +88,7 @@ given by --set.`,
 		if err != nil {
 			return err
 		}
-		if o.lang = lang; r.times > 0 && cmd.Flags().Changed("lang") {
-			return usageError("--lang: what --repeat prints is a comparison, which is English", "leave --lang out, and read each run with tokentape report RUN --lang")
-		}
+		o.lang = lang
 		if o.plan != "" {
 			if err := noPlanFlags(cmd); err != nil {
 				return err

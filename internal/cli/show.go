@@ -12,7 +12,7 @@ import (
 
 func (a *app) showCommand() *cobra.Command {
 	var asJSON, full bool
-	var format string
+	var format, lang string
 	var out outFile
 	cmd := &cobra.Command{
 		Use:   "show RUN",
@@ -30,6 +30,7 @@ the replies named. What was not observed says so. RUN is as for tokentape report
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON, the resolved spec with it; the same as --format json")
 	cmd.Flags().StringVar(&format, "format", "console", "console, markdown or json")
+	cmd.Flags().StringVar(&lang, "lang", "", langHelp)
 	cmd.Flags().BoolVar(&full, "full", false, "every fact that the server told (console)")
 	out.register(cmd, "write to this file, which must not exist yet; default: print")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -42,6 +43,10 @@ the replies named. What was not observed says so. RUN is as for tokentape report
 			}
 			format = "json"
 		}
+		in, err := reportLanguage(lang, format, "")
+		if err != nil {
+			return err
+		}
 		path, err := a.findRun(args[0])
 		if err != nil {
 			return err
@@ -51,11 +56,13 @@ the replies named. What was not observed says so. RUN is as for tokentape report
 		case "json":
 			view = func(b *bytes.Buffer, p *analysis.Provenance) error { return report.ShowJSON(b, p) }
 		case "markdown":
-			view = func(b *bytes.Buffer, p *analysis.Provenance) error { return report.ShowMarkdown(b, p) }
+			view = func(b *bytes.Buffer, p *analysis.Provenance) error {
+				return report.ShowMarkdown(b, p, report.Options{Lang: in})
+			}
 		case "console":
 			view = func(b *bytes.Buffer, p *analysis.Provenance) error {
 				o := consoleOptions(a.stdout)
-				o.Full = full
+				o.Full, o.Lang = full, in
 				return report.Show(b, p, o)
 			}
 		default:

@@ -20,7 +20,7 @@ import (
 )
 
 func (a *app) whyCommand() *cobra.Command {
-	var format string
+	var format, lang string
 	cmd := &cobra.Command{
 		Use:   "why [RUN]",
 		Short: "Say in which stage a run went wrong, with the bytes, and what to do",
@@ -43,9 +43,14 @@ folder of runs: the newest in it. Without RUN it is runs.`,
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "console", "console or json")
+	cmd.Flags().StringVar(&lang, "lang", "", langHelp)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if format != "console" && format != "json" {
 			return usageError(fmt.Sprintf("--format %s: unknown", format), "console or json")
+		}
+		in, err := reportLanguage(lang, format, "")
+		if err != nil {
+			return err
 		}
 		arg := "runs"
 		if len(args) > 0 {
@@ -67,7 +72,9 @@ folder of runs: the newest in it. Without RUN it is runs.`,
 		if format == "json" {
 			err = a.printed(report.WhyJSON(&b, t), &b)
 		} else {
-			err = a.printed(report.WhyText(&b, t, consoleOptions(a.stdout)), &b)
+			o := consoleOptions(a.stdout)
+			o.Lang = in
+			err = a.printed(report.WhyText(&b, t, o), &b)
 		}
 		if err == nil && t.Unsaid {
 			return &exitError{code: exitInternal, msg: "what became of the run could not be said: " + t.Line}

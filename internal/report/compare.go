@@ -212,7 +212,7 @@ func CompareConsole(w io.Writer, c *compare.Comparison, o Options) error {
 	if width == 0 {
 		width = 80
 	}
-	p := &page{width: max(width, 60), color: o.Color}
+	p := &page{width: max(width, 60), color: o.Color, zh: o.Lang == zh}
 	st := styleOf(c.Verdict)
 	if !c.Fit {
 		st = red
@@ -258,7 +258,7 @@ func (p *page) pair(r *compare.Pair, several, full bool) {
 		if m.Decides {
 			name += " *"
 		}
-		cells := []string{name, sideValue(m, m.A), sideValue(m, m.B), marked(m), reach(m), sign(m)}
+		cells := []string{name, sideValue(m, m.A), sideValue(m, m.B), marked(m), reach(m), p.said(sign(m))}
 		if columns.StringWidth(name) > 25 { // a long name has a line of its own
 			t.rows = append(t.rows, row{cells: []string{name}})
 			cells[0] = ""
@@ -341,34 +341,36 @@ func folded(ds []compare.Difference) []compare.Difference {
 
 // CompareMarkdown writes a comparison for a pull request: the verdict, the table and
 // the warnings in sight, the rest folded away.
-func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
+func CompareMarkdown(w io.Writer, c *compare.Comparison, o Options) error {
 	if err := finiteValue(reflect.ValueOf(*c), "comparison"); err != nil {
 		return err
 	}
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("### %s: %s\n", strings.ToUpper(c.Verdict), md(c.Line))
+	pg := &page{zh: o.Lang == zh}
+	said := func(text string) string { return md(pg.said(text)) }
+	line("### %s\n", said(strings.ToUpper(c.Verdict)+": "+c.Line))
 	for _, s := range c.Sides {
-		line("* **%s** %s: %s", s.Name, md(s.Path), runsOf(s))
+		line("* **%s** %s", s.Name, said(s.Path+": "+runsOf(s)))
 	}
-	line("* window %s: %s", md(c.Window), md(c.WindowWhy))
-	line("* decided by %s", md(corrected(c)))
+	line("* %s %s", said("window"), said(c.Window+": "+c.WindowWhy))
+	line("* %s %s", said("decided by"), said(corrected(c)))
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
-		line("\n**%s against %s**: %s\n", p.B, p.A, md(p.Method))
+		line("\n**%s**: %s\n", said(p.B+" against "+p.A), said(p.Method))
 		if len(c.Pairs) > 1 {
-			line("%s\n", md(p.Line))
+			line("%s\n", said(p.Line))
 		}
-		line("| metric | %s | %s | change | interval | p | verdict |", p.A, p.B)
+		line("| %s | %s | %s | %s | %s | p | %s |", said("metric"), p.A, p.B, said("change"), said("interval"), said("verdict"))
 		line("|---|--:|--:|--:|--:|--:|---|")
 		for _, m := range shown(p, false) {
-			name, verdict := m.Name, sign(m)
+			name, verdict := m.Name, pg.said(sign(m))
 			if m.Decides {
 				name = "**" + name + "**"
 				verdict = "**" + verdict + "**"
 				for _, more := range []string{m.Why, pairedRows(m)} {
 					if more != "" {
-						verdict += " " + md(more) + ";"
+						verdict += " " + said(more) + ";"
 					}
 				}
 				verdict = strings.TrimSuffix(verdict, ";")
@@ -379,28 +381,28 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 			}
 			line("| %s | %s | %s | %s | %s | %s | %s |", name, sideValue(m, m.A), sideValue(m, m.B), marked(m), reach(m), probability(pv), verdict)
 		}
-		bullets(&b, "Unlike", p.Unlike)
-		bullets(&b, "Warnings", p.Warnings)
+		bullets(&b, pg, "Unlike", p.Unlike)
+		bullets(&b, pg, "Warnings", p.Warnings)
 	}
-	bullets(&b, "Warnings about the runs", c.Warnings)
-	line("\n<sub>%s (bold here); p of those that decide is corrected</sub>", md(legend(c)))
+	bullets(&b, pg, "Warnings about the runs", c.Warnings)
+	line("\n<sub>%s (%s)</sub>", said(legend(c)), said("bold here; p of those that decide is corrected"))
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
 		ds := folded(p.Differences)
 		if len(ds) == 0 {
 			continue
 		}
-		line("\n<details><summary>%s differ between %s and %s</summary>\n", count(int64(len(ds)))+" recorded "+plural(int64(len(ds)), "fact"), p.A, p.B)
-		line("| fact | %s | %s |\n|---|---|---|", p.A, p.B)
+		line("\n<details><summary>%s</summary>\n", said(fmt.Sprintf("%s recorded %s differ between %s and %s", count(int64(len(ds))), plural(int64(len(ds)), "fact"), p.A, p.B)))
+		line("| %s | %s | %s |\n|---|---|---|", said("fact"), p.A, p.B)
 		for _, d := range ds {
-			line("| %s | %s | %s |", md(d.Path), md(fact(d.A)), md(fact(d.B)))
+			line("| %s | %s | %s |", said(d.Path), said(fact(d.A)), said(fact(d.B)))
 		}
 		line("\n</details>")
 	}
-	line("\n<details><summary>Runs</summary>\n\n| side | run | ok | verdict |\n|---|---|--:|---|")
+	line("\n<details><summary>%s</summary>\n\n| %s | %s | ok | %s |\n|---|---|--:|---|", said("Runs"), said("side"), said("run"), said("verdict"))
 	for _, s := range c.Sides {
 		for _, r := range s.Runs {
-			line("| %s | %s | %s of %s | %s |", s.Name, md(r.Path), count(r.OK), count(r.Planned), md(r.Verdict))
+			line("| %s | %s | %s | %s |", s.Name, md(r.Path), said(count(r.OK)+" of "+count(r.Planned)), said(r.Verdict))
 		}
 	}
 	line("\n</details>")
@@ -408,13 +410,13 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 	return err
 }
 
-func bullets(b *strings.Builder, heading string, texts []string) {
+func bullets(b *strings.Builder, p *page, heading string, texts []string) {
 	if len(texts) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n**%s**\n\n", heading)
+	fmt.Fprintf(b, "\n**%s**\n\n", p.said(heading))
 	for _, t := range texts {
-		fmt.Fprintf(b, "* %s\n", md(t))
+		fmt.Fprintf(b, "* %s\n", md(p.said(t)))
 	}
 }
 

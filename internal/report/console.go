@@ -30,7 +30,7 @@ func Console(w io.Writer, r *analysis.Results, o Options) error {
 	if width == 0 {
 		width = 80
 	}
-	return write(w, r, o, page{width: max(width, 60), color: o.Color, zh: o.Lang == "zh"})
+	return write(w, r, o, page{width: max(width, 60), color: o.Color, zh: o.Lang == zh})
 }
 
 // write lays the report out on an empty page.
@@ -339,6 +339,9 @@ func (c *console) load() {
 		c.fact("connections", absent)
 	} else {
 		c.fact("connections", fmt.Sprintf("%s new · %s reused", count(*l.NewConnections), whole(l.ReusedConnections)))
+	}
+	if l.ClientWaitReads != nil {
+		c.fact("client wait", fmt.Sprintf("p50 %s · p99 %s · max %s · of %s", measure(l.ClientWaitP50MS, "ms"), measure(l.ClientWaitP99MS, "ms"), measure(l.ClientWaitMaxMS, "ms"), count(*l.ClientWaitReads)+" reads"))
 	}
 	c.fact("client", fmt.Sprintf("CPU mean %s, peak %s · scheduling p99 %s · GC pauses %s in all · recorder queue peak %s",
 		measure(l.CPUMean, "cores"), measure(l.CPUPeak, "cores"), measure(l.SchedP99MS, "ms"), measure(l.GCPauseMS, "ms"), observed(l.QueuePeak)))

@@ -44,7 +44,7 @@ var kindHeads = []struct {
 
 // DefinitionsText lists names with what they mean, by kind.
 func DefinitionsText(w io.Writer, ds []analysis.Definition, o Options) error {
-	p := page{width: max(o.Width, 60), color: o.Color}
+	p := page{width: max(o.Width, 60), color: o.Color, zh: o.Lang == zh}
 	for _, h := range kindHeads {
 		var in []analysis.Definition
 		width := 0
@@ -83,7 +83,7 @@ func ExplainText(w io.Writer, e *analysis.Explanation, o Options) error {
 	if err := finiteValue(reflect.ValueOf(e), "explanation"); err != nil {
 		return err
 	}
-	p := &page{width: max(o.Width, 60), color: o.Color}
+	p := &page{width: max(o.Width, 60), color: o.Color, zh: o.Lang == zh}
 	for i, d := range e.Definitions {
 		if i > 0 {
 			p.blank()

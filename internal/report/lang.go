@@ -15,6 +15,9 @@ import (
 // checks, windows and settings, and terms of the field (TTFT, TPOT, p99) are the same
 // in both. What came from outside is never looked up by itself.
 
+// zh is the language of a Chinese view, one of words.Languages.
+const zh = "zh"
+
 // dictionary is that of package words, and the definitions and titles of metrics.
 var dictionary = sync.OnceValue(func() *words.Dictionary {
 	page := words.Page()
@@ -35,7 +38,9 @@ var dictionary = sync.OnceValue(func() *words.Dictionary {
 		}
 		put(d.Definition, "d."+name)
 		put(d.Brief, "d."+name)
-		put(d.Title, "m."+name)
+		if key := "m." + name; page[key][0] == d.Title { // the page may say it with a unit
+			put(d.Title, key)
+		}
 	}
 	put(absent, "not_observed")
 	return words.New(more)
@@ -52,7 +57,7 @@ func (p *page) said(s string) string {
 }
 
 // outside are the leads of lines that hold nothing but what came from outside.
-var outside = []string{"server", "model", "engine", "dataset", "client", "price"}
+var outside = []string{"server", "model", "engine", "dataset", "client", "price", "said", "example"}
 
 // saidOf is a line's lead and text, the lead as wide as it was if that has room.
 func (p *page) saidOf(lead, text string) (string, string) {
@@ -75,6 +80,27 @@ func (p *page) saidOf(lead, text string) (string, string) {
 		said += " "
 	}
 	return pad(said, columns.StringWidth(lead), false), text
+}
+
+// saidList is said of a text that is one sentence, or a list with commas of which some
+// parts may be names.
+func (p *page) saidList(text string) string {
+	if zh := p.said(text); zh != text {
+		return zh
+	}
+	parts := strings.Split(text, ", ")
+	for i, part := range parts {
+		parts[i] = p.said(part)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// quote is hang for a text that stays as it is, also in Chinese.
+func (p *page) quote(lead, text string, st style) {
+	was := p.zh
+	p.zh = false
+	p.hang(lead, text, st)
+	p.zh = was
 }
 
 // saidTable is a table whose heads, first cells and remarks are looked up.

@@ -11,7 +11,7 @@ import (
 // request: the same sections in the same words, tables as tables. Text that came
 // from outside cannot turn into markup. Without o.Full it is the one-page report.
 func Markdown(w io.Writer, r *analysis.Results, o Options) error {
-	return write(w, r, o, page{width: 120, md: true, zh: o.Lang == "zh"})
+	return write(w, r, o, page{width: 120, md: true, zh: o.Lang == zh})
 }
 
 // block is what the last lines of a Markdown page belong to: blocks of different

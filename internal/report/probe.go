@@ -48,7 +48,7 @@ func (c *console) probed() {
 			}
 			seen, do := s.Seen, s.Do
 			if first := told[seen]; first != "" && s.Result != "ok" && len(seen) > shortSeen {
-				seen, do = "the same as "+first, ""
+				seen, do = c.said("the same as "+first), ""
 			} else {
 				told[seen] = s.Name
 			}
@@ -56,28 +56,29 @@ func (c *console) probed() {
 				do = ""
 			}
 			told[do] = s.Name
+			word, seen = c.said(word), c.saidList(seen)
 			if severalServers(p) {
 				seen = join(", ", s.URL, seen)
 			}
 			if s.Status != nil {
-				seen = join(", ", "status "+count(*s.Status), seen)
+				seen = join(", ", c.said("status "+count(*s.Status)), seen)
 			}
 			name := clean(s.Name + parensAfter(s.Request))
 			switch {
 			case c.md:
-				c.hang("  ", clean(join(" · ", word+" "+name, took, seen)), st)
+				c.quote("  ", clean(join(" · ", word+" "+name, took, seen)), st)
 			case columns.StringWidth(seen) > mostLines*max(c.width-width-32, 1): // on lines of its own
 				c.line("  "+pad(word, 13, false)+pad(name, width, false)+"  "+pad(took, 13, true), st)
-				c.hang("               ", clean(seen), st)
+				c.quote("               ", clean(seen), st)
 			default:
-				c.hang("  "+pad(word, 13, false)+pad(name, width, false)+"  "+pad(took, 13, true)+"  ", clean(seen), st)
+				c.quote("  "+pad(word, 13, false)+pad(name, width, false)+"  "+pad(took, 13, true)+"  ", clean(seen), st)
 			}
 			if do != "" {
-				c.hang("               → ", clean(do), st)
+				c.quote("               → ", clean(c.said(do)), st)
 			}
 			if len(s.Headers) > 0 && !slices.Equal(s.Headers, shown) {
 				shown = s.Headers
-				c.hang("               ", clean(join(" · ", s.URL, strings.Join(s.Headers, " · "))), dim)
+				c.quote("               ", clean(join(" · ", s.URL, strings.Join(s.Headers, " · "))), dim)
 			}
 		}
 	}
@@ -91,16 +92,23 @@ func (c *console) probed() {
 			c.heading("What the server reports and obeys" + clean(parensAfter(server)))
 		}
 		lead := "  " + pad(clean(k.Name), 22, false) + " "
+		value, from := k.Value, c.said(k.From)
+		if ownWords[value] {
+			value = c.said(value)
+		}
 		switch k.State {
 		case analysis.StateNone:
-			c.hang(lead, clean(join(": ", absent, k.From)), dim)
+			c.quote(lead, clean(join(": ", c.said(absent), from)), dim)
 		case analysis.StateInferred:
-			c.hang(lead, clean(k.Value+" (inferred: "+orAbsent(k.From)+")"), plain)
+			c.quote(lead, clean(value+" ("+c.said("inferred")+": "+cmp.Or(from, c.said(absent))+")"), plain)
 		default:
-			c.hang(lead, clean(k.Value+parensAfter(k.From)), plain)
+			c.quote(lead, clean(value+parensAfter(from)), plain)
 		}
 	}
 }
+
+// ownWords are values of a capability that are no names.
+var ownWords = map[string]bool{"yes": true, "no": true, "honoured": true, "not honoured": true}
 
 // severalServers reports that more than one was asked.
 func severalServers(p *analysis.Probe) bool {

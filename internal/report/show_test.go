@@ -18,7 +18,7 @@ func TestShow(t *testing.T) {
 		p.Sections[1].Facts = append(p.Sections[1].Facts, analysis.Fact{Name: "/x " + strings.Repeat("k", i*3), Value: text("v"), After: []string{"", "w"}[i%2]})
 	}
 	var short, full, md, js bytes.Buffer
-	for _, err := range []error{Show(&short, p, Options{Width: 80}), Show(&full, p, Options{Width: 80, Full: true}), ShowMarkdown(&md, p), ShowJSON(&js, p)} {
+	for _, err := range []error{Show(&short, p, Options{Width: 80}), Show(&full, p, Options{Width: 80, Full: true}), ShowMarkdown(&md, p, Options{}), ShowJSON(&js, p)} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ func WhyText(w io.Writer, t *analysis.Triage, o Options) error {
 	if err := finiteValue(reflect.ValueOf(t), "triage"); err != nil {
 		return err
 	}
-	p := &page{width: max(o.Width, 60), color: o.Color}
+	p := &page{width: max(o.Width, 60), color: o.Color, zh: o.Lang == zh}
 	lead, st := whyLead(t)
 	p.hang("", clean(lead+": "+t.Line), st)
 	if about := join(" · ", t.Name, t.Run); about != "" {
@@ -96,7 +96,7 @@ func whyStages(p *page, t *analysis.Triage) {
 		case analysis.StageUnknown:
 			word, st = "··", dim
 		}
-		p.hang("  "+pad(s.Name, 13, false)+"  "+word+"  ", clean(s.Text), st)
+		p.hang("  "+pad(p.said(s.Name), 13, false)+"  "+word+"  ", p.saidList(clean(s.Text)), st)
 	}
 }
 
@@ -183,9 +183,9 @@ func whyExample(p *page, e *analysis.WireExample, says string) {
 	for _, h := range e.Request {
 		line(">", h, plain)
 	}
-	line(">", fmt.Sprintf("[%s %s of body]", count(e.Sent), plural(e.Sent, "byte")), dim)
+	line(">", p.said(fmt.Sprintf("[%s %s of body]", count(e.Sent), plural(e.Sent, "byte"))), dim)
 	if e.Status == 0 {
-		line("<", "[no response]", dim)
+		line("<", p.said("[no response]"), dim)
 		return
 	}
 	line("<", strings.TrimSpace(fmt.Sprintf("%s %d", e.Proto, e.Status)), plain)
@@ -199,16 +199,16 @@ func whyExample(p *page, e *analysis.WireExample, says string) {
 	if e.Head != "" {
 		came += ", from the first byte:"
 	}
-	line("<", "["+came+"]", dim)
+	line("<", p.said("["+came+"]"), dim)
 	if e.Head != "" {
 		line("<", e.Head, plain)
 	}
 	if e.Event != "" {
-		line("<", fmt.Sprintf("[the event at fault, behind %s %s, ends at byte %s:]", count(e.EventNo.V), plural(e.EventNo.V, "event"), count(e.EventAt.V)), dim)
+		line("<", p.said(fmt.Sprintf("[the event at fault, behind %s %s, ends at byte %s:]", count(e.EventNo.V), plural(e.EventNo.V, "event"), count(e.EventAt.V))), dim)
 		line("!", e.Event, red)
 	}
 	if e.Tail != "" && e.Event == "" { // else the event is what matters; --format json has both
-		line("<", fmt.Sprintf("[the end, from byte %s:]", count(e.TailAt.V)), dim)
+		line("<", p.said(fmt.Sprintf("[the end, from byte %s:]", count(e.TailAt.V))), dim)
 		line("<", e.Tail, plain)
 	}
 }
@@ -256,6 +256,6 @@ func whyLog(p *page, t *analysis.Triage) {
 		if l.T != nil {
 			at += fmt.Sprintf(" %+.3f s", *l.T)
 		}
-		p.hang("  "+pad(at, 25, false)+pad(l.Kind, 11, false), clean(l.Text), plain)
+		p.quote("  "+pad(at, 25, false)+pad(l.Kind, 11, false), clean(l.Text), plain)
 	}
 }

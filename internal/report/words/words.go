@@ -3,14 +3,18 @@ package words
 import (
 	"embed"
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 )
 
-//go:embed page.json console.json
+//go:embed *.json
 var files embed.FS
+
+// console are the files of sentences, by the views that say them first.
+var console = []string{"console.json", "checks.json", "compare.json", "live.json", "why.json", "report.json", "probe.json", "show.json"}
 
 // languages are those of the views; the first is what they are written in.
 var languages = [2]string{"en", "zh"}
@@ -38,27 +42,30 @@ type Dictionary struct {
 }
 
 // pattern is a sentence with places: "{0} rows" for what stays as it is and is no
-// sentence, "{0:any}" for what stays and may be one, "{0:say}" for what is itself
-// looked up, "{0:list}" for several of these with commas between; "row(s)" is row or
-// rows.
+// sentence, "{0:n}" for a number, "{0:w}" for one word, "{0:any}" for what stays and may be a sentence,
+// "{0:say}" for what is itself looked up, "{0:list}" for several of these with commas
+// between; "row(s)" is row or rows.
 type pattern struct {
-	lead    string // what the text begins with, before the first place
-	tail    string // what it ends with, after the last
-	any     bool   // has a place for a text of any length
-	literal int    // characters outside of places
+	lead    string   // what the text begins with, before the first place
+	tail    string   // what it ends with, after the last
+	holds   []string // what it holds between them, in this order
+	any     bool     // has a place for a text of any length
+	literal int      // characters outside of places
 	re      *regexp.Regexp
 	kinds   []string
 	places  []int
 	zh      string
 }
 
-var placeholder = regexp.MustCompile(`\{(\d)(?::(say|list|any))?\}`)
+var placeholder = regexp.MustCompile(`\{(\d)(?::(say|list|any|n|w))?\}`)
 
-// New makes the dictionary of the console: console.json, and more, English to
-// Chinese, which counts where console.json has no entry.
+// New makes the dictionary of the console: the files of sentences, and more, English to
+// Chinese, which counts where they have no entry.
 func New(more map[string]string) *Dictionary {
-	var all map[string]string
-	load("console.json", &all)
+	all := map[string]string{}
+	for _, name := range console {
+		load(name, &all)
+	}
 	d := &Dictionary{exact: map[string]string{}}
 	for en, zh := range more {
 		if _, ok := all[en]; !ok {
@@ -82,6 +89,9 @@ func New(more map[string]string) *Dictionary {
 	return d
 }
 
+// English are the texts of the dictionary that have no place.
+func (d *Dictionary) English() []string { return slices.Collect(maps.Keys(d.exact)) }
+
 func newPattern(en, zh string) pattern {
 	p := pattern{zh: zh}
 	var re strings.Builder
@@ -96,11 +106,21 @@ func newPattern(en, zh string) pattern {
 			p.lead, _, _ = strings.Cut(en[:m[0]], "(s)")
 		}
 		put(en[last:m[0]])
-		re.WriteString("(.+?)")
+		if k > 0 {
+			p.holds = append(p.holds, strings.Split(en[last:m[0]], "(s)")...)
+		}
 		p.places = append(p.places, int(en[m[2]]-'0'))
 		kind := ""
 		if m[4] >= 0 {
 			kind = en[m[4]:m[5]]
+		}
+		switch kind {
+		case "n":
+			re.WriteString(`([-+]?[0-9][0-9.,]*)`)
+		case "w":
+			re.WriteString(`(\S+)`)
+		default:
+			re.WriteString("(.+?)")
 		}
 		p.kinds = append(p.kinds, kind)
 		p.any = p.any || kind == "any"
@@ -119,8 +139,9 @@ func newPattern(en, zh string) pattern {
 // outside, and is no sentence but one with a place for such.
 const longest = 4000
 
-// check is the name of a check or metrics before what is said of them.
-var check = regexp.MustCompile(`^([a-z][a-z0-9]*(?:_[a-z0-9]+)+|(?:TTFT|TTFO|TPOT|ITL|E2E)(?:, [A-Z0-9]+)*)((?: \([^)]*\))?): (.+)$`)
+// check is the name of a check, metrics, or a side of a comparison before what is said
+// of them.
+var check = regexp.MustCompile(`^([A-Z]|S[0-9]+|failures|repeats|attempts|bursts|speculation|[a-z][a-z0-9]*(?:_[a-z0-9]+)+|(?:TTFT|TTFO|TPOT|ITL|E2E)(?:, [A-Z0-9]+)*)((?: \([^)]*\))?): (.+)$`)
 
 // separators part a text into sentences of their own, the widest first. Commas do so
 // only where all that they part is known.
@@ -138,7 +159,7 @@ func (d *Dictionary) Sentence(s string, places bool) (zh string, ok bool) {
 	}
 	for i := range d.patterns {
 		p := &d.patterns[i]
-		if !strings.HasPrefix(s, p.lead) || !strings.HasSuffix(s, p.tail) || len(s) > longest && !p.any {
+		if !p.mayBe(s) {
 			continue
 		}
 		if m := p.re.FindStringSubmatch(s); m != nil && p.bears(m[1:]) {
@@ -146,6 +167,22 @@ func (d *Dictionary) Sentence(s string, places bool) (zh string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// mayBe is what every match of the pattern has, and quick to see.
+func (p *pattern) mayBe(s string) bool {
+	if !strings.HasPrefix(s, p.lead) || !strings.HasSuffix(s, p.tail) || len(s) > longest && !p.any {
+		return false
+	}
+	s = s[len(p.lead):]
+	for _, part := range p.holds {
+		i := strings.Index(s, part)
+		if i < 0 {
+			return false
+		}
+		s = s[i+len(part):]
+	}
+	return true
 }
 
 // bears reports whether what was found in the places can stand there.
@@ -170,11 +207,20 @@ func (p *pattern) bears(found []string) bool {
 // Say is a text in Chinese. Of a text that is not in the dictionary as a whole its
 // parts are; what is in no part of it stays as it is.
 func (d *Dictionary) Say(s string) string {
+	if zh, ok := d.exact[s]; ok {
+		return zh
+	}
+	m := check.FindStringSubmatch(s)
+	if m != nil {
+		if zh := d.Say(m[3]); zh != m[3] {
+			return m[1] + m[2] + "：" + zh
+		}
+	}
 	if zh, ok := d.Sentence(s, false); ok {
 		return zh
 	}
-	if m := check.FindStringSubmatch(s); m != nil {
-		return m[1] + m[2] + "：" + d.Say(m[3])
+	if m != nil {
+		return m[1] + m[2] + "：" + m[3]
 	}
 	if len(s) > longest {
 		return s

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -43,8 +44,17 @@ func TestSay(t *testing.T) {
 
 // Both sides of every entry have the same places, and the Chinese is Chinese.
 func TestEntries(t *testing.T) {
-	var all map[string]string
-	load("console.json", &all)
+	all := map[string]string{}
+	sum := 0
+	for _, name := range console {
+		var one map[string]string
+		load(name, &one)
+		sum += len(one)
+		maps.Copy(all, one)
+	}
+	if sum != len(all) {
+		t.Errorf("%d entries are in two files", sum-len(all))
+	}
 	number := regexp.MustCompile(`\{(\d)(:[a-z]+)?\}`)
 	places := func(s string) (out []string) {
 		for _, m := range number.FindAllStringSubmatch(s, -1) {
@@ -58,7 +68,7 @@ func TestEntries(t *testing.T) {
 		if a, b := places(en), places(zh); !slices.Equal(a, b) || len(slices.Compact(slices.Clone(a))) != len(a) {
 			t.Errorf("%q has the places %v, %q %v", en, a, zh, b)
 		}
-		if strings.Contains(zh, ":say}") || strings.Contains(zh, ":list}") || strings.Contains(zh, ":any}") {
+		if strings.Contains(zh, ":say}") || strings.Contains(zh, ":list}") || strings.Contains(zh, ":any}") || strings.Contains(zh, ":n}") || strings.Contains(zh, ":w}") {
 			t.Errorf("%q: only the English says how a place is filled", zh)
 		}
 		if strings.TrimSpace(zh) != zh || zh == "" || strings.TrimSpace(en) != en {
@@ -109,5 +119,23 @@ func BenchmarkSay(b *testing.B) {
 				d.Say(text)
 			}
 		})
+	}
+}
+
+func TestEnglish(t *testing.T) {
+	for text, want := range map[string][]string{
+		"TTFT 均值 12 ms，见 usage_missing":                        nil,
+		"请设 target.api_key，例如 --api-key '${API_KEY}'":          nil,
+		"3 of 8 requests were not issued":                      {"of", "requests", "were", "not", "issued"},
+		"未观测到：no rate; closed loop":                            {"no", "rate", "closed", "loop"},
+		"服务端 sim/model: done":                                  {"done"},
+		"POST http://127.0.0.1:1/v1/chat?x=1 状态 503":           nil,
+		"消息 a message of theirs":                               nil,
+		"[1,234 bytes]":                                        {"bytes"},
+		"tokentape explain checks.cache_state runs/x/2026-11Z": nil,
+	} {
+		if got := English(text, "a message of theirs"); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
 	}
 }
