@@ -14,8 +14,9 @@ import (
 	"tokentape/tape"
 )
 
-// readBuffer is what one read of a body may bring.
-const readBuffer = 32 << 10
+// readBuffer holds what one read of a body may bring behind recentRoom. net/http reads a
+// connection through a buffer of 4 KiB, so more room would stay empty, once a stream.
+const readBuffer = 8 << 10
 
 // A message quotes the first 200 bytes of a body; more are kept, so that a
 // secret is masked before it is cut.
@@ -88,10 +89,8 @@ type flight struct {
 	from   int64 // time of the event before, at first that of the first byte written
 	dt     []int64
 	kinds  []byte
-	tok    []int64
-	choice []int32
-	hasTok bool
-	hasAlt bool // a choice other than 0 was seen
+	tok    []int64 // empty until an event has a running count
+	choice []int32 // empty until a choice other than 0 is seen
 
 	first, firstToken, firstVisible, lastToken int64 // −1: none
 	tokens                                     int   // token events
@@ -105,7 +104,8 @@ type flight struct {
 // choiceText is the generated text of one choice, as far as it is kept.
 type choiceText struct {
 	index int32
-	sum   hash.Hash // over all of it in order of arrival
+	sum   hash.Hash // over all of it in order of arrival, but for what is in late
+	late  []byte
 	all   []byte
 	parts map[byte][]byte // by kind, for a full record
 	calls []callText
@@ -147,14 +147,19 @@ func (x *flight) reset() {
 
 // take is the decoder's sink.
 func (x *flight) take(p dialect.Piece) {
-	at := slices.IndexFunc(x.texts, func(t choiceText) bool { return t.index == p.Choice })
+	at := 0
+	if len(x.texts) == 0 || x.texts[0].index != p.Choice {
+		at = slices.IndexFunc(x.texts, func(t choiceText) bool { return t.index == p.Choice })
+	}
 	if at < 0 {
 		at = len(x.texts)
 		x.texts = append(x.texts, choiceText{index: p.Choice, sum: sha256.New()})
 	}
 	t := &x.texts[at]
 	if x.e.cfg.Output != OutputNone {
-		t.sum.Write(p.Text)
+		if t.late = append(t.late, p.Text...); len(t.late) >= lateBytes {
+			t.hash()
+		}
 	}
 	if x.e.cfg.KeepText {
 		t.all = append(t.all, p.Text...)
@@ -173,6 +178,16 @@ func (x *flight) take(p dialect.Piece) {
 		}
 		t.parts[kind] = append(t.parts[kind], p.Text...)
 	}
+}
+
+// lateBytes is how much text is hashed at a time: a piece is a few bytes, and what a
+// hash costs is by the call.
+const lateBytes = 256
+
+func (t *choiceText) hash() hash.Hash {
+	t.sum.Write(t.late)
+	t.late = t.late[:0]
+	return t.sum
 }
 
 // maxCalls bounds the tool calls told apart; the pieces of more join the last.
@@ -332,10 +347,8 @@ func (x *flight) log(m dialect.Mark, t int64) {
 	x.dt = append(x.dt, t-x.from)
 	x.from = t
 	x.kinds = append(x.kinds, m.Kind)
-	x.tok = append(x.tok, m.Tok)
-	x.choice = append(x.choice, m.Choice)
-	x.hasTok = x.hasTok || m.Tok != dialect.Unknown
-	x.hasAlt = x.hasAlt || m.Choice != 0
+	x.tok = logged(x.tok, len(x.dt), m.Tok, dialect.Unknown)
+	x.choice = logged(x.choice, len(x.dt), m.Choice, 0)
 	if m.Kind == tape.KindOther {
 		x.foreign++
 	}
@@ -354,16 +367,30 @@ func (x *flight) log(m dialect.Mark, t int64) {
 	x.lastToken = t
 }
 
+// logged appends the value of event n to a column that is kept from its first value
+// on that is not the usual one.
+func logged[T comparable](column []T, n int, v, usual T) []T {
+	if len(column) == 0 {
+		if v == usual {
+			return column
+		}
+		for range n - 1 {
+			column = append(column, usual)
+		}
+	}
+	return append(column, v)
+}
+
 // events is the log in a form that outlives the flight.
 func (x *flight) events() tape.Events {
 	if len(x.dt) == 0 {
 		return tape.Events{}
 	}
 	e := tape.Events{DT: slices.Clone(x.dt), Kind: tape.EncodeKinds(x.kinds)}
-	if x.hasTok {
+	if len(x.tok) > 0 {
 		e.Tok = slices.Clone(x.tok)
 	}
-	if x.hasAlt {
+	if len(x.choice) > 0 {
 		e.Choice = slices.Clone(x.choice)
 	}
 	return e
@@ -382,11 +409,11 @@ func (x *flight) output() *tape.Output {
 		return nil
 	}
 	slices.SortFunc(x.texts, func(a, b choiceText) int { return int(a.index) - int(b.index) })
-	sum := x.texts[0].sum
+	sum := x.texts[0].hash()
 	if len(x.texts) > 1 {
 		sum = sha256.New()
-		for _, t := range x.texts {
-			sum.Write(hex.AppendEncode(nil, t.sum.Sum(nil)))
+		for i := range x.texts {
+			sum.Write(hex.AppendEncode(nil, x.texts[i].hash().Sum(nil)))
 		}
 	}
 	out := &tape.Output{SHA256: hex.EncodeToString(sum.Sum(nil))}

@@ -254,7 +254,7 @@ func (x *flight) judge(resp *client.Response) verdict {
 	if !f.Whole && !f.Done && !f.EndIsDone {
 		v.flags = append(v.flags, FlagNoDone)
 	}
-	if gaps := x.tokens - 1; gaps >= bufferedGaps && !x.hasAlt && x.close*5 > gaps*4 {
+	if gaps := x.tokens - 1; gaps >= bufferedGaps && len(x.choice) == 0 && x.close*5 > gaps*4 {
 		v.flags = append(v.flags, FlagBuffered)
 	}
 	if f.Refused {

@@ -34,6 +34,9 @@ func newSSE(limit int) *sse { return &sse{limit: limit} }
 func (s *sse) Feed(chunk []byte) { s.chunk, s.pos, s.lf, s.cr = chunk, 0, -1, -1 }
 
 func (s *sse) Next() (Event, bool, error) {
+	if ev, ok := s.whole(); ok {
+		return ev, true, nil
+	}
 	s.start()
 	for s.err == nil && s.pos < len(s.chunk) {
 		if s.skipLF {
@@ -75,6 +78,24 @@ func (s *sse) Next() (Event, bool, error) {
 		s.data, s.view = append(s.data[:0], s.view...), nil
 	}
 	return Event{}, false, s.err
+}
+
+// whole is an event as nearly all are: one data line and an empty one, LF at the end of
+// both, all of it in the chunk, and nothing pending. Every other goes the long way.
+func (s *sse) whole() (Event, bool) {
+	const data = "data: "
+	rest := s.chunk[s.pos:]
+	if len(rest) < len(data) || string(rest[:len(data)]) != data || s.err != nil ||
+		s.has || s.skipLF || s.bom < len(mark) || len(s.line)+len(s.name) > 0 {
+		return Event{}, false
+	}
+	end := s.lineEnd()
+	if end+1 >= len(s.chunk) || s.chunk[end] != '\n' || s.chunk[end+1] != '\n' || end-s.pos > s.limit {
+		return Event{}, false
+	}
+	ev := Event{Payload: s.chunk[s.pos+len(data) : end], At: end + 1}
+	s.pos = end + 2
+	return ev, true
 }
 
 // start passes over a byte order mark, even one that is split over chunks.
