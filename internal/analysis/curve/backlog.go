@@ -113,7 +113,8 @@ func judge(offered, kept, slope Value, why string) Backlog {
 		return b
 	}
 	rate := *offered.Value
-	text := fmt.Sprintf("the backlog grows by %s requests/s (%s … %s)", digits(*slope.Value), digits(*slope.CI[0]), digits(*slope.CI[1]))
+	growth := fmt.Sprintf("%s requests/s (%s … %s)", digits(*slope.Value), digits(*slope.CI[0]), digits(*slope.CI[1]))
+	text := "the backlog grows by " + growth
 	sum := ""
 	if kept.Value != nil {
 		sum = fmt.Sprintf(": offered %s/s, kept up %s/s", digits(rate), digits(*kept.Value))
@@ -124,9 +125,9 @@ func judge(offered, kept, slope Value, why string) Backlog {
 	case *slope.CI[0] > 0:
 		b.State, b.Why = Stable, text+fmt.Sprintf(", less than %.0f %% of what is offered", material*100)
 	case *slope.CI[1] <= settled*rate:
-		b.State, b.Why = Stable, "no growth of the backlog is seen: "+text[len("the backlog grows by "):]
+		b.State, b.Why = Stable, "no growth of the backlog is seen: "+growth
 	default:
-		b.Why = text + ": it may stand or grow; send for longer"
+		b.Why = "the backlog may stand or grow: " + growth + "; send for longer"
 	}
 	return b
 }

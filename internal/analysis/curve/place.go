@@ -70,6 +70,9 @@ func (c *Curves) place(m *sweep.Manifest, runs []Result, list []int, o Options) 
 			run.State, run.Reason = Failed, fmt.Sprintf("no request ended well: %d of %d failed", r.Res.Counts.Failed, r.Res.Counts.Issued)
 		}
 		if r.Res != nil {
+			if strings.Contains(run.Reason, r.Res.Verdict.Line) || strings.Contains(r.Res.Verdict.Line, run.Reason) {
+				run.Reason = "" // the verdict says it
+			}
 			run.Fit, run.Verdict, run.SHA256 = r.Res.Verdict.Fit, r.Res.Verdict.Line, r.Res.TapeSHA256
 			p.OK, p.Failures, p.Planned = p.OK+r.Res.Counts.OK, p.Failures+r.Res.Counts.Failed, p.Planned+r.Res.Counts.Planned
 		}
