@@ -62,6 +62,7 @@ type liveView struct {
 	style  observe.Style
 	also   []func(observe.Moment) // others who are shown what the terminal is
 	server *http.Server           // of the metrics page; nil: there is none
+	say    func(string) string    // in the user's language; nil: English
 }
 
 var liveStyles = map[string]observe.Style{"auto": observe.Auto, "line": observe.OneLine, "full": observe.Full, "off": observe.Off}
@@ -180,6 +181,7 @@ func (a *app) watch(v *liveView, j *job) *liveRun {
 		v = &liveView{}
 	}
 	s, setup := j.spec, j.liveSetup()
+	setup.Say = v.say
 	l := &liveRun{also: v.also, plan: j.plan, end: func() {}}
 	l.open = j.plan.Params.Open() && j.plan.Kind == plan.KindRows && !s.Workload.Sessions
 	if l.open {

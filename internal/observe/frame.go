@@ -55,6 +55,17 @@ type row struct {
 	keep  int    // what is kept longest on a low screen has the lowest
 }
 
+// said puts the row into the user's language.
+func (r *row) said(s *Setup) {
+	if s.Say == nil {
+		return
+	}
+	r.label = s.say(r.label)
+	for i, p := range r.parts {
+		r.parts[i] = s.say(p)
+	}
+}
+
 // labelWidth is that of the column of labels, narrow below which there is none.
 const (
 	labelWidth = 11
@@ -66,6 +77,9 @@ const (
 // Text of others can neither steer the terminal nor break a line.
 func Frame(m Moment, s Screen) []string {
 	rows := frameRows(m, s.Width)
+	for i := range rows {
+		rows[i].said(&m.Setup)
+	}
 	lines := make([][]string, len(rows))
 	total := 0
 	for i, r := range rows {
@@ -95,7 +109,7 @@ func Frame(m Moment, s Screen) []string {
 
 // lines breaks a row between its parts, at width.
 func (r *row) lines(width int) []string {
-	label, indent := runewidth.FillRight(r.label, labelWidth), strings.Repeat(" ", labelWidth)
+	label, indent := columns.FillRight(r.label, labelWidth), strings.Repeat(" ", labelWidth)
 	if width < narrow {
 		label, indent = r.label+" ", " "
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tokentape/internal/report"
+	"tokentape/internal/report/words"
 	"tokentape/tape"
 )
 
@@ -53,7 +55,10 @@ func goldenMoments() map[string]Moment {
 	silent := middle()
 	silent.TTFT, silent.TPOT, silent.Failures, silent.Failed = Spread{}, Spread{}, nil, nil
 	silent.Client = &tape.ClientSample{CPU: 1.9, PacerP99: tape.Some[int64](7_000_000)}
-	return map[string]Moment{"begin": begin, "middle": middle(), "timed": timed, "aborted": aborted, "hostile": hostile, "done": done, "silent": silent}
+	chinese := middle()
+	chinese.Setup.Say = report.Sayer("zh")
+	chinese.Cancelled, chinese.Abandoned = 1, 2
+	return map[string]Moment{"chinese": chinese, "begin": begin, "middle": middle(), "timed": timed, "aborted": aborted, "hostile": hostile, "done": done, "silent": silent}
 }
 
 // The golden frames: go test ./internal/observe -update writes them again.
@@ -79,6 +84,26 @@ func TestFrames(t *testing.T) {
 		}
 		if d := cmp.Diff(string(want), b.String()); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+}
+
+// In Chinese nothing of the table but names and messages is English.
+func TestFrameChinese(t *testing.T) {
+	for name, m := range goldenMoments() {
+		m.Setup.Say = report.Sayer("zh")
+		outside := []string{clean(m.Why)}
+		for i := range m.Failures {
+			m.Failures[i].Message = ""
+			outside = append(outside, clean(m.Failures[i].Class))
+		}
+		for class := range m.Failed {
+			outside = append(outside, class)
+		}
+		for _, l := range append(Frame(m, Screen{Width: 100_000, Height: 100}), Line(m)) {
+			if found := words.English(l, outside...); len(found) > 0 {
+				t.Errorf("%s: %q in %q: its sentence is missing in internal/report/words/live.json", name, found, l)
+			}
 		}
 	}
 }

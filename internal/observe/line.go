@@ -9,45 +9,44 @@ import (
 	"tokentape/tape"
 )
 
-// Line is the text of a moment in one line.
+// Line is the text of a moment in one line. The widest and least missed come last: a
+// narrow terminal cuts there.
 func Line(m Moment) string {
 	s := &m.State
-	var b strings.Builder
-	fmt.Fprintf(&b, "%6.1fs %-8s", max(float64(s.T), 0)/1e9, phase(*s, m.Setup.Warmup))
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, m.Setup.say(fmt.Sprintf(format, args...))) }
 	if s.Planned >= 0 {
-		fmt.Fprintf(&b, " sent %d/%d", s.Measured, s.Planned)
+		add("sent %d/%d", s.Measured, s.Planned)
 	} else {
-		fmt.Fprintf(&b, " sent %d", s.Measured)
+		add("sent %d", s.Measured)
 	}
-	fmt.Fprintf(&b, " · done %d", s.OK)
+	add("done %d", s.OK)
 	if n := failed(*s); n > 0 {
-		fmt.Fprintf(&b, " · FAILED %d (%s)", n, classes(s.Failed))
+		add("FAILED %d (%s)", n, classes(s.Failed))
 	}
 	if s.Cancelled > 0 {
-		fmt.Fprintf(&b, " · cancelled %d", s.Cancelled)
+		add("cancelled %d", s.Cancelled)
 	}
 	if s.Abandoned > 0 {
-		fmt.Fprintf(&b, " · abandoned %d", s.Abandoned)
+		add("abandoned %d", s.Abandoned)
 	}
-	if s.Stopped == tape.ReasonAbort {
-		fmt.Fprintf(&b, " · ABORT %s", clean(s.Why))
-		return b.String()
+	switch {
+	case s.Stopped == tape.ReasonAbort:
+		add("ABORT %s", clean(s.Why))
+	case !s.Final:
+		if m.Left.OK {
+			add("%.0fs left", float64(m.Left.V)/1e9)
+		}
+		add("%d in flight", s.InFlight)
+		if m.Sent.OK {
+			add("%.1f req/s", m.Sent.V)
+		}
+		if m.Tokens.OK {
+			add("%.0f tok/s", m.Tokens.V)
+		}
 	}
-	if s.Final {
-		return b.String()
-	}
-	// The widest and least missed last: a narrow terminal cuts there.
-	if m.Left.OK {
-		fmt.Fprintf(&b, " · %.0fs left", float64(m.Left.V)/1e9)
-	}
-	fmt.Fprintf(&b, " · %d in flight", s.InFlight)
-	if m.Sent.OK {
-		fmt.Fprintf(&b, " · %.1f req/s", m.Sent.V)
-	}
-	if m.Tokens.OK {
-		fmt.Fprintf(&b, " · %.0f tok/s", m.Tokens.V)
-	}
-	return b.String()
+	now := m.Setup.say(phase(*s, m.Setup.Warmup))
+	return fmt.Sprintf("%6.1fs %s %s", max(float64(s.T), 0)/1e9, columns.FillRight(now, 8), strings.Join(parts, " · "))
 }
 
 func classes(m map[string]int64) string {

@@ -36,6 +36,16 @@ type Setup struct {
 	LastDue     int64   // of the plan, from its beginning; 0: a closed loop
 	Drain       int64   // what running requests get when issuing ends early
 	Cores       int     // of this host that the client may use
+	// Say is how a label or a fact of the table is said in the user's language; nil: as it
+	// is, in English. What came from outside is never handed to it.
+	Say func(string) string `json:"-"`
+}
+
+func (s *Setup) say(text string) string {
+	if s.Say == nil {
+		return text
+	}
+	return s.Say(text)
 }
 
 // Spread is how a duration is spread over the requests that ended within the last

@@ -46,6 +46,15 @@ var dictionary = sync.OnceValue(func() *words.Dictionary {
 	return words.New(more)
 })
 
+// Sayer is how a label or sentence of ours is said in a language, one of
+// words.Languages; nil for English, which needs nothing done.
+func Sayer(lang string) func(string) string {
+	if lang != zh {
+		return nil
+	}
+	return dictionary().Say
+}
+
 // said is a text in the language of the page. Spaces around it stay.
 func (p *page) said(s string) string {
 	text := strings.TrimSpace(s)
