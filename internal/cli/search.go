@@ -107,7 +107,9 @@ through them. With that folder in place of a spec, search goes on where it stopp
 			return err
 		}
 		defer o.live.close()
-		o.log = newRunLog(a.args)
+		if !so.plan { // which leaves nothing behind
+			o.log = newRunLog(a.args)
+		}
 		err = a.search(cmd.Context(), args, f, o, so)
 		o.log.end(o.out, err)
 		return err
@@ -353,7 +355,7 @@ func (q *quest) announce() {
 	}
 	fmt.Fprintf(w, "search      %s from %.4g to %s · precision %g %%\n", p.For, p.From, p.Load(p.To), 100*p.Precision)
 	fmt.Fprintf(w, "limits      %s\n", strings.Join(q.file.SLO, ", "))
-	fmt.Fprintf(w, "looks       at most %d, each bound at %.4g %% · a look is %s, an eighth of that far from the limit, up to four times near it\n", p.MostLooks, 100*q.file.Level, length)
+	fmt.Fprintf(w, "looks       at most %d, each bound at %.4g %% · a look is %s, less far from the limit, up to four times as much near it\n", p.MostLooks, 100*q.file.Level, length)
 	switch {
 	case q.file.EstimateS != nil:
 		fmt.Fprintf(w, "time        at most about %s\n", long(time.Duration(*q.file.EstimateS*1e9)))
