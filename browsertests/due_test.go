@@ -23,6 +23,27 @@ func TestFirstScreen(t *testing.T) {
 	}
 }
 
+// Nothing but what scrolls by itself is wider than the screen, and a failure is the colour
+// of one.
+func TestNarrow(t *testing.T) {
+	for _, name := range []string{"ordinary", "one", "failed", "hostile", "before"} {
+		b := open(t, name)
+		for _, width := range []int64{1280, 390} {
+			b.run(chromedp.EmulateViewport(width, 844))
+			if wide := ask[int](b, `document.documentElement.scrollWidth`); wide > int(width) {
+				t.Errorf("%s: %d pixels wide on %d", name, wide, width)
+			}
+			for _, out := range ask[[]string](b, `(() => { const box = document.querySelector(".verdict").getBoundingClientRect(); return [...document.querySelectorAll(".missed summary")].filter(s => s.getBoundingClientRect().right > box.right + 1).map(s => s.textContent); })()`) {
+				t.Errorf("%s: on %d pixels this leaves its box: %s", name, width, out)
+			}
+		}
+	}
+	b := open(t, "failed")
+	if got, want := ask[string](b, `getComputedStyle(document.querySelector(".missed .fail .tag")).color`), ask[string](b, `getComputedStyle(document.querySelector(".verdict h1")).color`); got != want {
+		t.Errorf("a failure is %s, the verdict %s", got, want)
+	}
+}
+
 // A percentile counted from due leads to the rows sorted by that, which the table shows,
 // and what they waited for.
 func TestFromDue(t *testing.T) {
