@@ -56,6 +56,12 @@ type ended struct {
 	took time.Duration
 }
 
+// measured reports whether the point says anything: it went its whole way, and a request
+// ended well.
+func (e ended) measured() bool {
+	return slices.Contains(goOn, e.code) && e.res != nil && e.res.Counts.OK > 0
+}
+
 // newSeries reads the spec, and makes nothing yet. It makes what points can share
 // (app.shared), which close lets go.
 func (a *app) newSeries(kind string, args []string, f *specFlags, o runOptions) (*series, error) {
@@ -251,7 +257,7 @@ func (s *series) run(ctx context.Context, i int, where string) (ended, error) {
 	p.Ended = s.clk.Wall()
 	p.Exit = &e.code
 	p.State = sweep.Done
-	if !slices.Contains(goOn, e.code) {
+	if !e.measured() {
 		p.State = sweep.Failed
 	}
 	if e.dir == "" {

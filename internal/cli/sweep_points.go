@@ -269,7 +269,7 @@ func (s *series) runAll(ctx context.Context, so sweepOptions) error {
 			return err
 		}
 		left.add(s.tries[i], e)
-		if nothing++; e.code != exitNothing {
+		if nothing++; e.measured() {
 			nothing = 0
 		}
 		if why = s.pointless(e, nothing); why != "" {
