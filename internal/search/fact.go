@@ -3,6 +3,7 @@ package search
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"tokentape/internal/analysis/stat"
 )
@@ -64,6 +65,38 @@ type Fact struct {
 	// Result is Holds, Fails or Undecided; "" of goodput.
 	Result string `json:"result,omitempty"`
 	Why    string `json:"why,omitempty"`
+}
+
+// ShareOf is the fact that a share of requests, required, keeps a limit. scores are of
+// the requests in the order in which they were due: at most 1 where the limit was kept,
+// and the farther above or below it the farther from 1; +Inf of a failure.
+//
+// Requests that miss come in clusters, a burst that the server passes on to all that
+// follow. How long those are, the misses themselves tell when there are some. When there
+// are few or none, the worst requests do: as many as may miss. The smaller of the two
+// effective numbers counts, so that a calm stretch is not taken for proof of calm.
+func ShareOf(name string, scores []float64, required float64) Fact {
+	f := Fact{Name: name, Kind: KindShare, Op: ">=", Limit: required, Unit: "share", N: int64(len(scores))}
+	series := make([]float64, len(scores))
+	for i, s := range scores {
+		if s <= 1 {
+			series[i] = 1
+			f.Good++
+		}
+	}
+	f.NEff = stat.EffectiveSize(series)
+	sorted := slices.Clone(scores)
+	slices.Sort(sorted)
+	if worst, ok := stat.Quantile(sorted, required); ok {
+		for i, s := range scores {
+			series[i] = 0
+			if s > worst {
+				series[i] = 1
+			}
+		}
+		f.NEff = min(f.NEff, stat.EffectiveSize(series))
+	}
+	return f
 }
 
 func ref(v float64) *float64 { return &v }

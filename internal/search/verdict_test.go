@@ -89,7 +89,7 @@ func TestNotMonotone(t *testing.T) {
 // TestConfirmed: what is reported was measured after it was chosen, with seeds of its
 // own, and no look that chose it is in the facts.
 func TestConfirmed(t *testing.T) {
-	for i := range 30 {
+	for i := range 8 {
 		s := server{r: rand.New(rand.NewPCG(uint64(i), 9)), cluster: 3, share: falling(20, 30)}
 		looks, v := s.search(params(), 1500)
 		if v.At == nil {
@@ -141,7 +141,7 @@ func TestInterrupted(t *testing.T) {
 // and falls.
 func TestGoodput(t *testing.T) {
 	near := 0
-	const rounds = 20
+	const rounds = 10
 	for i := range rounds {
 		s := server{r: rand.New(rand.NewPCG(uint64(i), 4)), cluster: 1}
 		top := 8 + 20*s.r.Float64()

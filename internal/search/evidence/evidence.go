@@ -60,19 +60,23 @@ func limited(name string) func(*analysis.Row) *float64 {
 	return times[name]
 }
 
-// within reports whether a request ended well and kept every limit. What it has no
-// value of (one token has no gap) breaks no limit.
-func (a Ask) within(r *analysis.Row) bool {
+// score is the largest of a request's values over their limits, +Inf where it did not
+// end well. What it has no value of (one token has no gap) breaks no limit.
+func (a Ask) score(r *analysis.Row) float64 {
 	if r.Outcome != string(tape.OutcomeOK) {
-		return false
+		return math.Inf(1)
 	}
-	for name, most := range a.Limits {
-		if v := limited(name)(r); v != nil && *v > most {
-			return false
+	most := 0.0
+	for name, limit := range a.Limits {
+		if v := limited(name)(r); v != nil {
+			most = max(most, *v/limit)
 		}
 	}
-	return true
+	return most
 }
+
+// within reports whether a request ended well and kept every limit.
+func (a Ask) within(r *analysis.Row) bool { return a.score(r) <= 1 }
 
 // judged reports whether limits are about a request: issued, of the measured phase, and
 // not given up because the load asked for it.
@@ -165,31 +169,15 @@ func (a Ask) failures(res *analysis.Results) search.Fact {
 	return search.Fact{Name: Failures, Kind: search.KindFailures, Good: res.Counts.Failed, N: res.Counts.Issued, Op: "<=", Limit: a.FailedShare, Unit: "share"}
 }
 
-func count(f *search.Fact, series []float64) {
-	for _, x := range series {
-		f.Good += int64(x)
-	}
-	f.N, f.NEff = int64(len(series)), stat.EffectiveSize(series)
-}
-
 // share of the requests that kept every limit, in the order in which they were due.
 func (a Ask) share(res *analysis.Results, s span) search.Fact {
-	f := search.Fact{Name: WithinSLO, Kind: search.KindShare, Op: ">=", Limit: a.Share, Unit: "share"}
-	var series []float64
+	var scores []float64
 	for _, r := range res.Rows.All() {
 		if judged(&r) && *r.ReleasedS >= s.from && *r.ReleasedS <= s.cohort {
-			series = append(series, truth(a.within(&r)))
+			scores = append(scores, a.score(&r))
 		}
 	}
-	count(&f, series)
-	return f
-}
-
-func truth(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
+	return search.ShareOf(WithinSLO, scores, a.Share)
 }
 
 // t95 is the quantile of Student's t behind the intervals of ten batches in results.
@@ -206,14 +194,17 @@ func condition(res *analysis.Results, c catalog.Condition) search.Fact {
 		}
 	}
 	if q, ok := ShareOf(c); ok {
-		f.Kind, f.Op, f.Limit, f.Unit = search.KindShare, ">=", q, "share"
-		var series []float64
+		var scores []float64
 		for _, r := range res.Rows.All() {
 			if v := times[c.Name](&r); v != nil && slices.Contains(r.Windows, c.Window) {
-				series = append(series, truth(*v < *c.Number || c.Op == "<=" && *v == *c.Number))
+				score := *v / *c.Number
+				if c.Op == "<" && *v == *c.Number {
+					score = math.Nextafter(1, 2)
+				}
+				scores = append(scores, score)
 			}
 		}
-		count(&f, series)
+		f = search.ShareOf(c.Text, scores, q)
 		if found != nil {
 			f.Shown, f.ShownUnit = found.Value, found.Unit
 		}

@@ -216,7 +216,7 @@ func singleFile(t *testing.T, n int64) (r *rig, truth float64) {
 func TestFindsTheTruth(t *testing.T) {
 	rounds, n := 1, int64(1000)
 	if os.Getenv("TOKENTAPE_SLOW") != "" {
-		rounds, n = 10, 6000
+		rounds, n = 10, 8000
 	}
 	near, over := 0, 0
 	for i := range rounds {
