@@ -13,11 +13,11 @@ type palette map[string]string
 var (
 	light = palette{
 		"text": "#24292f", "faint": "#5b6470", "grid": "#e3e6ea", "axis": "#9aa3ad", "paper": "#ffffff", "band": "rgba(0,114,178,.08)", "edge": "rgba(0,114,178,.45)",
-		"blue": "#0072b2", "orange": "#c2570c", "green": "#00795a", "purple": "#a4508b", "sky": "#3a97d4", "yellow": "#a87f00", "grey": "#6b7480", "red": "#c1272d", "brown": "#8a5a2b", "black": "#24292f",
+		"blue": "#2763a3", "orange": "#b15f1f", "green": "#1e8160", "purple": "#8f4873", "sky": "#2f99db", "yellow": "#b38d37", "grey": "#7b7b85", "red": "#a13832", "brown": "#79501f", "black": "#24292f",
 	}
 	dark = palette{
 		"text": "#e6e9ec", "faint": "#a3abb5", "grid": "#2a3038", "axis": "#66707c", "paper": "#14181d", "band": "rgba(86,180,233,.12)", "edge": "rgba(86,180,233,.55)",
-		"blue": "#56b4e9", "orange": "#f0883e", "green": "#2fbf97", "purple": "#d98cc0", "sky": "#8ecbf0", "yellow": "#e3b93c", "grey": "#98a1ac", "red": "#ff6b6b", "brown": "#c9a27a", "black": "#e6e9ec",
+		"blue": "#54b8fb", "orange": "#f88e3e", "green": "#4bb183", "purple": "#d289bf", "sky": "#a5dbf1", "yellow": "#f0d169", "grey": "#9c9a9a", "red": "#ee5b61", "brown": "#cda681", "black": "#e6e9ec",
 	}
 )
 
