@@ -24,7 +24,7 @@ func TestFormatIsTrue(t *testing.T) {
 		"header": Header{}, "tool": Tool{}, "anchor": Anchor{}, "plan": PlanRef{}, "dataset": DataRef{}, "tokenizer": FileRef{},
 		"host": Host{}, "server": Server{}, "tls": TLS{}, "capabilities": Capabilities{}, "request": Request{}, "ref": Ref{}, "conn": Conn{},
 		"events": Events{}, "asked": Asked{}, "tokens": Tokens{}, "bytes": Bytes{}, "http": HTTP{}, "attempt_log": Attempt{},
-		"output": Output{}, "src": Src{}, "import": Import{}, "client": ClientSample{}, "wait": ClientWait{}, "envelope": Envelope{}, "points": EnvelopePoint{}, "scrape": Scrape{}, "call": Call{}, "example": Example{}, "step": Step{}, "server_facts": ServerFacts{}, "source": Source{}, "cache": CachePlan{}, "merged": Merged{}, "part": Part{}, "footer": Footer{},
+		"output": Output{}, "src": Src{}, "import": Import{}, "client": ClientSample{}, "wait": ClientWait{}, "envelope": Envelope{}, "runtime": Runtime{}, "points": EnvelopePoint{}, "scrape": Scrape{}, "call": Call{}, "example": Example{}, "step": Step{}, "server_facts": ServerFacts{}, "source": Source{}, "cache": CachePlan{}, "merged": Merged{}, "part": Part{}, "footer": Footer{},
 	} {
 		body, ok := sections[name]
 		if !ok {

@@ -77,6 +77,15 @@ type Header struct {
 	Source  *Source  `json:"source,omitempty"` // state of the source folder that provenance.source names
 	// Envelope is what tokentape doctor had measured that the client's host can carry.
 	Envelope *Envelope `json:"envelope,omitempty"`
+	// Runtime is how the client's own process was set while it sent the load.
+	Runtime *Runtime `json:"runtime,omitempty"`
+}
+
+// Runtime are the settings of the Go runtime that were in force during a run.
+type Runtime struct {
+	MaxProcs int64 `json:"gomaxprocs"`           // threads that run Go code at once
+	GC       int64 `json:"gogc"`                 // heap growth before a collection, percent; -1: off
+	MemLimit int64 `json:"gomemlimit,omitempty"` // soft limit of memory, bytes; 0: none
 }
 
 // Envelope is up to which load a client's stamps are true on its host: within Limit of

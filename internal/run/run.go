@@ -49,7 +49,7 @@ type Config struct {
 	Source   workload.Source
 	Exchange *exchange.Exchanger
 	Tape     *tape.Writer
-	Header   tape.Header // Anchor is filled in here
+	Header   tape.Header // Anchor and Runtime are filled in here
 	// ReadStamp is what a stamp of a response is, in the words of tape.Anchor; "": "conn".
 	ReadStamp string
 
@@ -241,6 +241,8 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 		Wall: wall.Format(time.RFC3339Nano), Clock: "monotonic",
 		Machine: machine, ReadStamp: cmp.Or(cfg.ReadStamp, "conn"),
 	}
+
+	cfg.Header.Runtime = inForce()
 
 	e.rec = newRecorder(cfg.Tape, e.stop)
 	e.rec.put(&cfg.Header)
