@@ -78,7 +78,6 @@ func (p *page) search(f *search.File, full bool) {
 		return
 	}
 	if v.At != nil {
-		p.blank()
 		p.heading(fmt.Sprintf("%s, measured by itself (%s)", a.Load(*v.At), clean(v.Run)))
 		p.searchFacts(v.Facts)
 		p.fact("seeds", strings.Trim(fmt.Sprint(v.Seeds), "[]"))
@@ -105,7 +104,6 @@ func (p *page) searchLooks(f *search.File, full bool) {
 	}
 	for i := range f.Looks {
 		l := &f.Looks[i]
-		p.blank()
 		p.heading(fmt.Sprintf("Look %d · %s · seed %d · %s", l.N, f.Asked.Load(l.At), l.Seed, clean(l.Run)))
 		p.searchFacts(l.Facts)
 		for _, s := range l.Stages {

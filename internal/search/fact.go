@@ -213,7 +213,7 @@ func (f *Fact) say() string {
 	v := *f.Value
 	switch f.Kind {
 	case KindShare:
-		return fmt.Sprintf("%s: %s of %d requests, %s to %s, required %s", f.Name, percent(v), f.N, percent(*f.Lo), percent(*f.Hi), percent(f.Limit))
+		return fmt.Sprintf("%s: %s of %d requests (%s to %s), required %s", f.Name, percent(v), f.N, percent(*f.Lo), percent(*f.Hi), percent(f.Limit))
 	case KindFailures:
 		return fmt.Sprintf("%d of %d requests failed, a share of %g is allowed", f.Good, f.N, f.Limit)
 	case KindBacklog:

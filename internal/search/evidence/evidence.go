@@ -32,7 +32,7 @@ type Ask struct {
 
 // Names of facts that are no condition.
 const (
-	WithinSLO = "requests within report.slo"
+	WithinSLO = "report.slo"
 	Backlog   = "backlog"
 	Achieved  = "achieved rate"
 	Failures  = "failures"

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -239,5 +238,3 @@ func TestFindsTheTruth(t *testing.T) {
 		t.Errorf("within 5 %% of the truth: %d of %d, above it by more than 5 %%: %d", near, rounds, over)
 	}
 }
-
-var _ = rand.New
