@@ -162,9 +162,6 @@ type Rule struct {
 	Text string `json:"text"`
 }
 
-// better is the good direction of a value, from the catalogue.
-func better(name string) string { return entry(name).Better }
-
 // Unit of a value by its name.
 func Unit(name string) string { return entry(name).Unit }
 
