@@ -2,6 +2,7 @@ package cli
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"tokentape/internal/secret"
@@ -61,6 +62,12 @@ func maskWords(args []string) (shown, hidden []string) {
 			return hide(v)
 		case "--set", "--note":
 			return set(v)
+		case "--over":
+			if fields, _, _ := strings.Cut(v, "="); slices.ContainsFunc(words.FindAllString(fields, -1), func(w string) bool {
+				return strings.HasPrefix(w, "target.headers") || secret.Name(w[strings.LastIndexByte(w, '.')+1:])
+			}) {
+				return set(v)
+			}
 		}
 		return text(v)
 	}
@@ -70,7 +77,7 @@ func maskWords(args []string) (shown, hidden []string) {
 		switch {
 		case inside && strings.HasPrefix(flag, "--"):
 			shown = append(shown, flag+"="+value(flag, v))
-		case (arg == "--api-key" || arg == "--set" || arg == "--note") && i+1 < len(args):
+		case slices.Contains([]string{"--api-key", "--set", "--note", "--over"}, arg) && i+1 < len(args):
 			i++
 			shown = append(shown, arg, value(arg, args[i]))
 		default:
