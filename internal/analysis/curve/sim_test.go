@@ -158,7 +158,7 @@ func read(t *testing.T, dir string) *curve.Curves {
 // TestKneeOfKnownSlots: on a server of eight slots the knee is within one step of
 // eight, and that is where throughput levels off.
 func TestKneeOfKnownSlots(t *testing.T) {
-	dir := ladder(t, engine(), "load.concurrency", []float64{1, 2, 4, 8, 16, 32}, 240, false, 1)
+	dir := ladder(t, engine(), "load.concurrency", []float64{1, 2, 4, 8, 16, 32}, 200, false, 1)
 	c := read(t, dir)
 	g := c.Curves[0]
 	if g.Knee.Point == nil || !slices.Contains([]int{2, 3, 4}, g.Points[*g.Knee.Point]) {
@@ -238,7 +238,7 @@ func TestPromptsAgain(t *testing.T) {
 	o := engine()
 	o.Cache, o.CacheReport, o.PrefillPerToken = true, "on", 100*time.Microsecond
 	values := []float64{1, 4, 8}
-	distinct, same := ladder(t, o, "load.concurrency", values, 300, false, 1), ladder(t, o, "load.concurrency", values, 300, true, 1)
+	distinct, same := ladder(t, o, "load.concurrency", values, 220, false, 1), ladder(t, o, "load.concurrency", values, 220, true, 1)
 	notes := strings.Join(read(t, same).Notes, "\n")
 	if !strings.Contains(notes, "points are unlike: cached share 0.0") || !strings.Contains(notes, "same prompts") {
 		t.Error(notes)
@@ -254,7 +254,7 @@ func TestPromptsAgain(t *testing.T) {
 	if w := strings.Join(both.Warnings, "\n"); !strings.Contains(w, "cached share differs at 2 of 3") || !strings.Contains(w, "A sent distinct prompts, B same") {
 		t.Error(w)
 	}
-	if both.Verdict != compare.Better || len(both.Pairs) != 3 || both.Family < 3 {
+	if both.Verdict != compare.Better || len(both.Pairs) != 3 || both.Family < 2 {
 		t.Errorf("%s at %d points, %d tests: %s", both.Verdict, len(both.Pairs), both.Family, both.Line)
 	}
 }
