@@ -9,16 +9,19 @@ import (
 
 // Limits of the client's own health.
 const (
-	lagFloorMS  = 1.0  // pacer lag p99: this or lagShare of the mean gap, whichever is larger
-	lagShare    = 0.1  //
-	cpuShare    = 0.9  // of all cores, in the mean
-	schedMS     = 10.0 // goroutine scheduling latency p99, median over the samples
-	rateShort   = 0.01 // offered_rate: share by which sends may fall behind
-	rateShortMS = 1.0  // and the time by which they must have fallen behind to count
+	lagFloorMS   = 1.0  // pacer lag p99: this or lagShare of the mean gap, whichever is larger
+	lagShare     = 0.1  //
+	cpuShare     = 0.9  // of all cores, in the mean
+	waitMS       = 2.0  // client wait p99, over at least waitReads reads
+	waitReads    = 100  //
+	schedMS      = 10.0 // goroutine scheduling latency p99, median over the samples
+	delayThreads = 0.5  // threads that had no processor, beside other evidence
+	rateShort    = 0.01 // offered_rate: share by which sends may fall behind
+	rateShortMS  = 1.0  // and the time by which they must have fallen behind to count
 )
 
 // clientBound: the client itself made the numbers. It needs evidence about the
-// client: pacer lag, scheduling latency, CPU, the recorder. Bursts of output are
+// client: pacer lag, client wait, scheduling latency, CPU, the recorder. Bursts of output are
 // none: they are the server's or a proxy's.
 //
 // Pacer lag is judged over measured requests; in a closed loop without those of
@@ -65,6 +68,12 @@ func (r *run) clientBound(res *Results) Check {
 		}
 		seen = append(seen, word)
 	}
+	if word, over := clientWaited(res); word != "" {
+		if over {
+			evidence = append(evidence, word)
+		}
+		seen = append(seen, word)
+	}
 	if p99 := res.Load.SchedP99MS; p99 != nil {
 		word := fmt.Sprintf("scheduling latency p99 %s ms (limit %.0f ms)", digits(*p99), schedMS)
 		if *p99 > schedMS {
@@ -78,6 +87,9 @@ func (r *run) clientBound(res *Results) Check {
 	if busy, own := r.hostBusy(), res.Load.CPUMean; len(evidence) > 0 && busy != nil && own != nil && *busy-*own > 0.5*float64(r.header.Host.CPUs) {
 		evidence = append(evidence, fmt.Sprintf("this machine was busy with other work: %.1f cores, of which tokentape %.2f (it may use %d)", *busy, *own, r.header.Host.CPUs))
 	}
+	if d := res.Load.RunDelay; len(evidence) > 0 && d != nil && *d > delayThreads {
+		evidence = append(evidence, fmt.Sprintf("%s of its threads, in the mean, were ready and had no processor", digits(*d)))
+	}
 	switch {
 	case len(evidence) > 0:
 		c.Result, c.Why = ResultMiss, join(evidence, "; ")
@@ -85,6 +97,17 @@ func (r *run) clientBound(res *Results) Check {
 		c.Result, c.Why = ResultPass, join(seen, "; ")
 	}
 	return c
+}
+
+// clientWaited says how long bytes waited for the client, "" where too few reads were
+// looked at; over: longer than a client that keeps up lets them. It is the only direct
+// evidence of late stamps, and a lower bound of their error.
+func clientWaited(res *Results) (word string, over bool) {
+	l := res.Load
+	if l.ClientWaitP99MS == nil || *l.ClientWaitReads < waitReads {
+		return "", false
+	}
+	return fmt.Sprintf("client wait p99 %s ms (limit %.0f ms)", digits(*l.ClientWaitP99MS), waitMS), *l.ClientWaitP99MS > waitMS
 }
 
 // hostBusy is how many cores of the client's host were busy, in the mean; nil when

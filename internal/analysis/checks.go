@@ -49,6 +49,8 @@ func (r *run) checks(res *Results, o Options) []Check {
 	}
 	if len(r.parts()) > 0 {
 		all = append(all, r.mergedAlike())
+	} else if r.header.Envelope != nil || r.spec.Telemetry.KernelStamps != "" { // older tapes could not know of it
+		all = append(all, r.clientEnvelope(res))
 	}
 	return all
 }
@@ -65,6 +67,7 @@ var missed = map[string]string{
 	"server_changed":     "server changed in mid-run",
 	"probe_contradicted": "what the probe saw did not hold",
 	"client_limit":       "the client's machine failed, not the server",
+	"client_envelope":    "a larger load than this host was seen to carry",
 	"failures":           "too many failures",
 	"failures_allowed":   "some requests failed",
 	"not_streamed":       "answers not streamed",

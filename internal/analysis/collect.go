@@ -60,6 +60,7 @@ type spec struct {
 			URL      string   `json:"url"`
 			Interval duration `json:"interval"`
 		} `json:"metrics"`
+		KernelStamps string `json:"kernel_stamps"` // "": written before there was any
 	} `json:"telemetry"`
 }
 

@@ -17,6 +17,7 @@ var CheckNames = []string{
 	"cache_off_plan",
 	"cache_state",
 	"client_bound",
+	"client_envelope",
 	"client_limit",
 	"counts_add_up",
 	"duration_reached",

@@ -52,6 +52,11 @@ var loadFacts = []Entry{
 	{Name: "load.client_cpu_peak_cores", Kind: KindLoad, Unit: "cores", Better: Lower, Definition: "the largest of these samples", Fields: []string{"client.cpu"}, Absent: "no samples"},
 	{Name: "load.client_sched_p99_ms", Kind: KindLoad, Unit: "ms", Better: Lower, Definition: "median over samples of the p99 time that ready goroutines waited for a CPU", Fields: []string{"client.sched_p99_ns"}, Absent: "no samples"},
 	{Name: "load.client_gc_pause_ms", Kind: KindLoad, Unit: "ms", Better: Lower, Definition: "garbage collector pauses of the client, in all", Fields: []string{"client.gc_pause_ns"}, Absent: "no samples"},
+	{Name: "load.client_wait_p50_ms", Kind: KindLoad, Unit: "ms", Better: Lower, Definition: "median client wait: how long the newest bytes of a read had lain in the client's kernel, by its stamps of the packets. What was joined to them had waited longer: a lower bound, at most a quarter too high by its bucket", Fields: []string{"client.wait"}, Absent: "no stamps: `telemetry.kernel_stamps: off`, HTTP/2, unix sockets, or a kernel without them"},
+	{Name: "load.client_wait_p99_ms", Kind: KindLoad, Unit: "ms", Better: Lower, Definition: "its 99th percentile over the reads that were looked at", Fields: []string{"client.wait"}, Absent: "as load.client_wait_p50_ms"},
+	{Name: "load.client_wait_max_ms", Kind: KindLoad, Unit: "ms", Better: Lower, Definition: "the longest", Fields: []string{"client.wait"}, Absent: "as load.client_wait_p50_ms"},
+	{Name: "load.client_wait_reads", Kind: KindLoad, Definition: "reads that were looked at: of one connection in eight, or as `telemetry.kernel_stamps` says", Fields: []string{"client.wait"}, Absent: "as load.client_wait_p50_ms"},
+	{Name: "load.client_run_delay_threads", Kind: KindLoad, Better: Lower, Definition: "threads of the client that were ready and had no processor, mean over time", Fields: []string{"client.run_delay_ns"}, Absent: "no samples, or a kernel that does not count it"},
 	{Name: "load.recorder_queue_peak", Kind: KindLoad, Unit: "requests", Better: Lower, Definition: "most finished requests that waited to be written", Fields: []string{"client.queue"}, Absent: "no samples"},
 }
 
@@ -64,8 +69,9 @@ var checks = named([]Entry{
 	{Name: "tape_complete", Severity: "fail", Definition: "the tape has no footer, the run was stopped, or a line is torn or changed"},
 	{Name: "tape_consistent", Severity: "fail", Definition: "the tape says what cannot be: a request sent before it was due, a stamp ten years away, an outcome ok without a status 2xx, a start that is no time, a plan of below 0 rows; a load, price, limit or device count below 0 in its spec, or a strict check that does not exist"},
 	{Name: "counts_add_up", Severity: "fail", Definition: "planned ≠ ok + failed + cancelled + abandoned + not issued, by the footer or by the lines"},
-	{Name: "client_bound", Severity: "fail", Definition: "the client itself made the numbers: pacer lag p99 above 1 ms and 10 % of the mean gap by two sends or more (a single late send is named and not counted), scheduling latency, CPU, recorder"},
+	{Name: "client_bound", Severity: "fail", Definition: "the client itself made the numbers: pacer lag p99 above 1 ms and 10 % of the mean gap by two sends or more (a single late send is named and not counted), client wait p99 above 2 ms of 100 reads or more, scheduling latency, CPU, recorder"},
 	{Name: "client_limit", Severity: "fail", Definition: "a request failed for want of descriptors, ports or memory on the client's machine"},
+	{Name: "client_envelope", Severity: "note", Definition: "more requests in flight, or more token events in a second with as many of them, than `tokentape doctor` had seen this host read with a p99 stamp error under 1 ms; not observed where it was not run. Tapes of earlier versions do not have it, nor merged ones"},
 	{Name: "offered_rate", Severity: "fail", Definition: "sends took more than 1 % (and 1 ms) longer than the load rules allowed"},
 	{Name: "token_sources", Severity: "fail", Definition: "counts of different sources would be mixed in one number"},
 	{Name: "usage_contradicted", Severity: "fail", Definition: "the server's counts contradict each other or what was asked: cached above input, reasoning above output, output 0 beside token events or less than they must hold, 0 input tokens of a prompt, a count below 0, of a fraction or above a billion, tiers above the cached tokens, output above `max_tokens` (times the choices)"},
