@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -134,16 +135,32 @@ func (r *run) commonest() (class, message string) {
 	return class, message
 }
 
-// said is a message without the request that it begins with: the report names
-// the server, and what it answered is worth the room.
+// said is a message without the request that it begins with, and of a body in it what
+// it says in words: the report names the server, and half a JSON object tells nobody
+// anything.
 func said(message string) string {
 	if rest, ok := strings.CutPrefix(message, "POST "); ok {
 		if _, what, ok := strings.Cut(rest, " "); ok {
-			return what
+			message = what
+		}
+	}
+	if i := strings.IndexAny(message, "{<"); i > 1 && strings.HasSuffix(message[:i], ": ") {
+		head, body := message[:i], message[i:]
+		if m := inBody.FindStringSubmatch(body); m != nil {
+			return head + m[1]
+		}
+		if body[0] == '<' || inObject.MatchString(body) {
+			return strings.TrimSuffix(strings.TrimSuffix(head, ": "), "; the first")
 		}
 	}
 	return message
 }
+
+// inBody is what an object of an error says, whole or cut; inObject begins one.
+var (
+	inBody   = regexp.MustCompile(`"(?:message|error|detail|msg)"\s*:\s*"((?:[^"\\]|\\.)*)`)
+	inObject = regexp.MustCompile(`^\{\s*"`)
+)
 
 // short is s in one line of at most n characters, none of which steers a
 // terminal: a check's why ends on stderr too.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +71,9 @@ func TestChineseHasNoEnglish(t *testing.T) {
 	}
 }
 
+// cut is a message behind a class of failures and their number.
+var cut = regexp.MustCompile(`[a-z_]+ \d+ \((.*?)\)[,;]`)
+
 // escapes are those of Markdown.
 var escapes = strings.NewReplacer("_", `\_`, "<", "&lt;", "*", `\*`, "[", `\[`, "|", `\|`)
 
@@ -117,10 +121,11 @@ func theirWords(t *testing.T, dir string, w *analysis.Triage) []string {
 			}
 		}
 	}
-	for _, m := range out { // as checks cut a message
-		if _, rest, ok := strings.Cut(m, " was "); ok {
-			rest = "was " + rest
-			out = append(out, rest, string([]rune(rest)[:min(79, len([]rune(rest)))]))
+	for _, c := range w.Missed { // as a check cuts a message
+		if strings.HasPrefix(c.Name, analysis.CheckFailures) {
+			for _, m := range cut.FindAllStringSubmatch(c.Why, -1) {
+				out = append(out, m[1])
+			}
 		}
 	}
 	for _, text := range out { // as Markdown has it, and cut short by a check

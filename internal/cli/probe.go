@@ -227,7 +227,7 @@ func (a *app) probeOnto(ctx context.Context, j *job, clk *clock.Clock, w *tape.W
 	case ctx.Err() != nil:
 		foot.Reason = tape.ReasonInterrupted
 	case probed != nil:
-		foot.Reason, foot.Message = tape.ReasonProbe, probed.Error()
+		foot.Reason, foot.Message = tape.ReasonProbe, strings.ReplaceAll(probed.Error(), "\n ", ";")
 	}
 	foot.TEnd = clk.Now()
 	put(&foot)

@@ -21,13 +21,15 @@ import (
 
 func (a *app) whyCommand() *cobra.Command {
 	var format, lang string
+	var full bool
 	cmd := &cobra.Command{
 		Use:   "why [RUN]",
 		Short: "Say in which stage a run went wrong, with the bytes, and what to do",
 		Long: `why reads the tape and the run.log of a run and says whether something went wrong
 and where: configuration, connect, request, stream, record or analysis. It shows an
-example of each class of failures with its bytes, when they came and what they have
-in common, every missed check with its evidence, and the next step as a command.
+example of the most frequent failures with its bytes, when they came and what they
+have in common, missed checks with their evidence, and the next step as a command.
+With --full it does so for each class of failures, with all bytes that were kept.
 Nothing is sent.
 
 RUN is a run's folder, also that of a run that never began, a tape, a run.log, or a
@@ -43,6 +45,7 @@ folder of runs: the newest in it. Without RUN it is runs.`,
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "console", "console or json")
+	cmd.Flags().BoolVar(&full, "full", false, "every class with its example, all that missed, the lines of run.log")
 	cmd.Flags().StringVar(&lang, "lang", "", langHelp)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if format != "console" && format != "json" {
@@ -73,7 +76,7 @@ folder of runs: the newest in it. Without RUN it is runs.`,
 			err = a.printed(report.WhyJSON(&b, t), &b)
 		} else {
 			o := consoleOptions(a.stdout)
-			o.Lang = in
+			o.Full, o.Lang = full, in
 			err = a.printed(report.WhyText(&b, t, o), &b)
 		}
 		if err == nil && t.Unsaid {

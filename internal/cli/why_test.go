@@ -80,6 +80,38 @@ func TestWhyOfPreparedRuns(t *testing.T) {
 	}
 }
 
+// The short page of what went wrong is short, also of a storm of many classes; it names
+// what it leaves out.
+func TestWhyIsShort(t *testing.T) {
+	for _, name := range []string{"stream-broken", "connect-server-dies", "request-storm", "configuration-wrong-path"} {
+		at, err := (&app{stderr: io.Discard}).findTrace(filepath.Join("testdata", "why", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := at.triage()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, classes := range []int{len(w.Failures), 14, 40} {
+			for i := len(w.Failures); i < classes; i++ {
+				f := w.Failures[0]
+				f.Class = fmt.Sprintf("http_status %d", 500+i)
+				w.Failures = append(w.Failures, f)
+			}
+			var b bytes.Buffer
+			if err := report.WhyText(&b, w, report.Options{Width: 100}); err != nil {
+				t.Fatal(err)
+			}
+			if n := bytes.Count(b.Bytes(), []byte("\n")); n > 60 {
+				t.Errorf("%s, %d classes: %d lines:\n%s", name, classes, n, b.String())
+			}
+			if classes > 14 && !strings.Contains(b.String(), fmt.Sprintf("and %d more", classes-7)) || !strings.Contains(b.String(), "tokentape why RUN --full") {
+				t.Errorf("%s, %d classes: it does not say what is left out:\n%s", name, classes, b.String())
+			}
+		}
+	}
+}
+
 // whyOf is what tokentape why says of a run, but for notes: more of them are found
 // with every check that is added, and they are no part of what went wrong.
 func whyOf(t *testing.T, dir string) string {
@@ -97,7 +129,7 @@ func whyOf(t *testing.T, dir string) string {
 	w.Missed = slices.DeleteFunc(w.Missed, func(c analysis.Check) bool { return c.Severity == analysis.SeverityNote })
 	w.Line = strings.Split(w.Line, "; ")[0]
 	var b bytes.Buffer
-	if err := report.WhyText(&b, w, report.Options{Width: 100}); err != nil {
+	if err := report.WhyText(&b, w, report.Options{Width: 100, Full: true}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 
 	"tokentape/internal/analysis"
@@ -12,8 +14,18 @@ import (
 // WhyJSON writes a triage as JSON.
 func WhyJSON(w io.Writer, t *analysis.Triage) error { return indented(w, t) }
 
+// What the short page of a triage holds, so that it fits on a screen or two whatever
+// went wrong; all of it is with Options.Full.
+const (
+	classesNamed = 6 // in a line each, beside the one that is shown with its example
+	missedShown  = 2 // checks; half of it where failures stand above
+	nextShown    = 3 // steps
+	logShown     = 6 // lines of run.log, where no failure says more
+)
+
 // WhyText writes a triage for people: the state in one line, the stages, each
-// class of failures with its example, what missed, what to do next.
+// class of failures with its example, what missed, what to do next. Without o.Full the
+// most frequent class stands for the others, which are named.
 func WhyText(w io.Writer, t *analysis.Triage, o Options) error {
 	if err := finiteValue(reflect.ValueOf(t), "triage"); err != nil {
 		return err
@@ -28,10 +40,45 @@ func WhyText(w io.Writer, t *analysis.Triage, o Options) error {
 	for _, s := range t.Steps {
 		whyStep(p, s)
 	}
-	for _, f := range t.Failures {
-		whyFailure(p, f)
+	for i, f := range t.Failures {
+		if i == 0 || o.Full {
+			whyFailure(p, f, o.Full)
+		}
 	}
-	whyMissed(p, t)
+	left := false // something is with --full alone
+	if !o.Full && len(t.Failures) > 0 {
+		left = whyOthers(p, t.Failures[1:])
+	}
+	shown := *t
+	if !o.Full {
+		most := missedShown
+		if len(t.Failures) > 0 {
+			most /= 2
+		}
+		shown.Missed, shown.Evidence = nil, nil
+		for i, c := range t.Missed {
+			// What failed stands above.
+			if said := len(t.Failures) > 0 && strings.HasPrefix(c.Name, analysis.CheckFailures); !said && len(shown.Missed) < most {
+				shown.Missed, shown.Evidence = append(shown.Missed, c), append(shown.Evidence, t.Evidence[i])
+			}
+		}
+		shown.Next = slices.Clone(t.Next[:min(len(t.Next), nextShown)])
+		for i := range shown.Next {
+			if len(t.Failures) > 0 && shown.Next[i].Why == t.Failures[0].Do && shown.Next[i].Command != "" {
+				shown.Next[i].Why = ""
+			}
+		}
+		if len(t.Failures) > 0 {
+			shown.Log = nil
+		} else if n := len(t.Log) - logShown; n > 0 {
+			shown.Log = t.Log[n:]
+		}
+		left = left || len(shown.Missed) < len(t.Missed) || len(shown.Next) < len(t.Next) || len(shown.Log) < len(t.Log)
+	}
+	whyMissed(p, &shown)
+	if n := int64(len(t.Missed) - len(shown.Missed)); n > 0 {
+		p.hang("  ", fmt.Sprintf("and %s more", count(n)), dim)
+	}
 	if len(t.Faults) > 0 {
 		p.heading("Damage found on the tape")
 		for _, f := range t.Faults[:min(len(t.Faults), 5)] {
@@ -47,17 +94,23 @@ func WhyText(w io.Writer, t *analysis.Triage, o Options) error {
 			p.hang("  · ", clean(n), plain)
 		}
 	}
-	whyLog(p, t)
+	whyLog(p, &shown)
 	if len(t.Next) > 0 {
 		p.heading("Next")
-		for _, s := range t.Next {
+		for _, s := range shown.Next {
 			if s.Command != "" {
 				p.line("  $ "+clean(s.Command), bold)
-				p.hang("    ", clean(s.Why), plain)
+				if s.Why != "" {
+					p.hang("    ", clean(s.Why), plain)
+				}
 			} else {
 				p.hang("  → ", clean(s.Why), plain)
 			}
 		}
+	}
+	if left {
+		p.blank()
+		p.hang("", "more of it: tokentape why RUN --full", dim)
 	}
 	_, err := io.WriteString(w, p.b.String())
 	return err
@@ -118,7 +171,26 @@ func whyStep(p *page, s analysis.ProbeStep) {
 	}
 }
 
-func whyFailure(p *page, f analysis.Failure) {
+// whyOthers names the classes that are not shown, with what the first of them said.
+func whyOthers(p *page, fs []analysis.Failure) (left bool) {
+	if len(fs) == 0 {
+		return false
+	}
+	p.heading("Other failures")
+	for _, f := range fs[:min(len(fs), classesNamed)] {
+		text := fmt.Sprintf("%s · %s · %s", f.Class, count(f.Count+f.Retried), p.said(f.Stage))
+		if len(f.Said) > 0 {
+			text += " · " + posted.ReplaceAllString(f.Said[0].Text, "")
+		}
+		p.line("  "+columns.Truncate(clean(text), p.width-2, "…"), plain)
+	}
+	if n := len(fs) - classesNamed; n > 0 {
+		p.hang("  ", fmt.Sprintf("and %d more", n), dim)
+	}
+	return true
+}
+
+func whyFailure(p *page, f analysis.Failure, full bool) {
 	head := fmt.Sprintf("%s · %s of %s %s", f.Class, count(f.Count), count(f.Of), plural(f.Of, "request"))
 	if f.Retried > 0 {
 		head += fmt.Sprintf(" · %s %s that were tried again", count(f.Retried), plural(f.Retried, "attempt"))
@@ -154,7 +226,7 @@ func whyFailure(p *page, f analysis.Failure) {
 				says = ""
 			}
 		}
-		whyExample(p, f.Example, says)
+		whyExample(p, f.Example, says, full)
 	} else {
 		key("example", "not observed: a tape of before examples were kept")
 	}
@@ -171,17 +243,25 @@ func whyMoment(m *analysis.Moment) string {
 
 // whyExample shows the bytes of an example: what was sent behind >, what came
 // behind <, what is said of it in brackets.
-func whyExample(p *page, e *analysis.WireExample, says string) {
+// Of what is long the short page has one line.
+func whyExample(p *page, e *analysis.WireExample, says string, full bool) {
 	head := analysis.RequestName(e.Seq)
 	if e.Attempt > 1 {
 		head += fmt.Sprintf(", attempt %d", e.Attempt)
 	}
 	head += fmt.Sprintf(", ended at %.3f s", float64(e.T)/1e9)
 	p.hang("  "+pad("example", 11, false), clean(head+says), plain)
-	line := func(mark, text string, st style) { p.bytes("    "+mark+" ", clean(text), st) }
+	line := func(mark, text string, st style) {
+		if text = clean(text); !full {
+			text = columns.Truncate(text, p.width-6, "…")
+		}
+		p.bytes("    "+mark+" ", text, st)
+	}
 	line(">", e.Method+" "+e.URL, plain)
-	for _, h := range e.Request {
-		line(">", h, plain)
+	if full {
+		for _, h := range e.Request {
+			line(">", h, plain)
+		}
 	}
 	line(">", p.said(fmt.Sprintf("[%s %s of body]", count(e.Sent), plural(e.Sent, "byte"))), dim)
 	if e.Status == 0 {
@@ -190,7 +270,9 @@ func whyExample(p *page, e *analysis.WireExample, says string) {
 	}
 	line("<", strings.TrimSpace(fmt.Sprintf("%s %d", e.Proto, e.Status)), plain)
 	for _, h := range e.Response {
-		line("<", h, plain)
+		if full || !ordinary.MatchString(h) {
+			line("<", h, plain)
+		}
 	}
 	came := fmt.Sprintf("%s %s of body", count(e.Body), plural(e.Body, "byte"))
 	if e.Events > 0 {
@@ -212,6 +294,12 @@ func whyExample(p *page, e *analysis.WireExample, says string) {
 		line("<", e.Tail, plain)
 	}
 }
+
+// posted is the request that a message begins with, the same for all.
+var posted = regexp.MustCompile(`^POST \S+ `)
+
+// ordinary are headers of every answer, which tell nothing of a failure.
+var ordinary = regexp.MustCompile(`(?i)^(date|server|x-request-id|content-length|connection|cache-control|vary|transfer-encoding):`)
 
 // bytes writes a text as it stands, cut where the page ends.
 func (p *page) bytes(lead, text string, st style) {
