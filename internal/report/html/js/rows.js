@@ -1,6 +1,6 @@
 // The rows: every request, sorted and filtered, a page at a time.
 
-const rowList = { sort: "seq", down: false, window: "", outcome: "", where: null, order: null, page: 0, size: 25, marked: -1 };
+const rowList = { sort: "seq", down: false, window: "", outcome: "", where: null, order: null, page: 0, size: 25, marked: -1, shown: false };
 
 // rowFields are the columns of the table. metric names of windows map to them.
 const rowFields = ["seq", "phase", "outcome", "due", "slot_wait", "pacer_lag", "released", "ttft_ms", "ttft_from_due_ms", "tpot_ms", "itl_ms", "e2e_ms", "input", "cached", "output", "finish", "message"];
@@ -44,7 +44,7 @@ function makeRows() {
   tools.append(el("span", { id: "row-where" }));
   const left = state.doc.left_out.messages;
   if (left) tools.append(el("span", { className: "hint" }, say("messages.left", num(left))));
-  new IntersectionObserver((list, o) => { if (list.at(-1).isIntersecting) { o.disconnect(); showRows(); } }, { rootMargin: "400px" }).observe(find("#row-table"));
+  new IntersectionObserver((list, o) => { if (list.at(-1).isIntersecting) { o.disconnect(); if (!rowList.shown) showRows(); /* else the focus is in it by now */ } }, { rootMargin: "400px" }).observe(find("#row-table"));
 }
 
 function turn(d) {
@@ -66,6 +66,7 @@ function showRows() {
     return tr;
   }));
   find("#row-table").replaceChildren(el("div", { className: "scroll", tabIndex: 0 }, el("table", { className: "plain rows" }, el("thead", {}, head), body)));
+  rowList.shown = true;
   showWhere();
   find("#row-page").textContent = order.length ? `${num(from + 1)}–${num(Math.min(order.length, from + rowList.size))} / ${num(order.length)}` : "0";
 }
