@@ -85,7 +85,7 @@ type Mark struct {
 
 // flight is one request on one connection: its stamps, and the marks of body
 // bytes that were read off the connection and not yet handed on. net/http reads
-// the connection only when somebody reads the body, through a buffer of 4 KiB,
+// the connection only when somebody reads the body, through a buffer of Client.ReadBuffer,
 // so there are at most a buffer's worth of marks.
 type flight struct {
 	mu         sync.Mutex

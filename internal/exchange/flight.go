@@ -14,8 +14,7 @@ import (
 	"tokentape/tape"
 )
 
-// readBuffer holds what one read of a body may bring behind recentRoom. net/http reads a
-// connection through a buffer of 4 KiB, so more room would stay empty, once a stream.
+// readBuffer is what one read of a compressed body may bring.
 const readBuffer = 8 << 10
 
 // A message quotes the first 200 bytes of a body; more are kept, so that a
@@ -118,8 +117,12 @@ type callText struct {
 }
 
 func newFlight(e *Exchanger) *flight {
+	room := readBuffer
+	if e.cfg.Client != nil {
+		room = e.cfg.Client.ReadBuffer() // one read never brings more, and more room would stay empty, once a stream
+	}
 	return &flight{
-		e: e, buf: make([]byte, readBuffer),
+		e: e, buf: make([]byte, recentRoom+room),
 		event: frame.New(e.cfg.Dialect.Framing(), e.cfg.MaxEvent),
 		whole: frame.New(frame.JSON, e.cfg.MaxEvent),
 		dec:   e.cfg.Dialect.NewDecoder(),
