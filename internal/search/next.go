@@ -117,6 +117,9 @@ func (s *state) fits(step Step, candidate float64) bool {
 
 // longer is another look at a place that is not settled.
 func longer(pl *place, kind string) Step {
+	if pl.times < 1 {
+		return Step{Kind: kind, At: pl.at, Times: 1}
+	}
 	return Step{Kind: kind, At: pl.at, Times: math.Round(pl.times) + 1}
 }
 
