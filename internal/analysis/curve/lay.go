@@ -237,7 +237,7 @@ func (c *Curves) saturation(g *Curve) {
 	}
 	s := &Saturation{}
 	g.Saturation = s
-	if c.Points[list[0]].Loop == "closed" {
+	if !slices.ContainsFunc(list, func(i int) bool { return c.Points[i].Backlog != nil }) {
 		c.level(s, list)
 		return
 	}
