@@ -421,3 +421,24 @@ func TestCourse(t *testing.T) {
 		}
 	}
 }
+
+// The queue is that of the window and of all pages that have one; without one there is
+// none, which is not 0.
+func TestServerQueue(t *testing.T) {
+	x, e := roof(8, 4, 100)
+	queued := made(x, e, 0.01, func(r *analysis.Results) {
+		row := func(v float64) []analysis.ServerRow {
+			return []analysis.ServerRow{{Name: "queue_depth", Mean: &v}, {Name: "running_requests", Mean: ref(99)}}
+		}
+		r.Server = &analysis.Server{Windows: []analysis.ServerWindow{
+			{Window: window.KindSteady, Source: "a", Rows: row(3)}, {Window: window.KindSteady, Source: "b", Rows: row(1.5)}, {Window: window.KindWhole, Source: "a", Rows: row(50)},
+		}}
+	})
+	c := swept(t, concurrency, []any{4.0, 8.0}, []*analysis.Results{made(x, e, 0.01), queued})
+	if v := c.Points[1].Values["server_queue"].Value; v == nil || *v != 4.5 {
+		t.Errorf("queue %v, want 4.5", v)
+	}
+	if v := c.Points[0].Values["server_queue"]; v.Value != nil || v.Why != "not observed" {
+		t.Errorf("no page, queue %+v", v)
+	}
+}
