@@ -24,7 +24,7 @@ type sent struct {
 	RSSIdle int64 `json:"rss_idle"` // and right before the load
 	// Lag is due to first byte written.
 	Lag        *lags   `json:"lag,omitempty"`
-	PacerCores float64 `json:"pacer_cores,omitempty"` // what the pacer's thread took; 0: not observed
+	PacerCores float64 `json:"pacer_cores,omitempty"` // what waiting for due times took; 0: not observed
 	Tape       int64   `json:"tape,omitempty"`        // bytes
 	Verdict    string  `json:"verdict,omitempty"`     // result of client_bound: pass, miss, not_observed
 	Why        string  `json:"why,omitempty"`

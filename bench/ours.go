@@ -84,7 +84,6 @@ func ours(l load) (out sent, err error) {
 		Output:  s.Record.Output, OnTokens: func(n int, _ int64) { tokens.Add(int64(n)) },
 		IDHeader: s.Target.RequestIDHeader,
 	})
-	var pacer pacerThread
 	cfg := run.Config{
 		Clock: clk, Plan: p, Source: source, Exchange: x, Tape: w, ReadStamp: c.ReadStamp(),
 		Header:      tape.Header{Type: "header", Schema: tape.Schema, Run: "bench", Name: s.Name, Spec: s.JSON(), Host: host},
@@ -94,11 +93,11 @@ func ours(l load) (out sent, err error) {
 				func(c *tape.ClientSample) { emit(c) })
 		}},
 	}
-	if l.Lags {
-		cfg.Samplers = append(cfg.Samplers, func(ctx context.Context, _ func() run.Gauges, _ func(any)) { pacer.watch(ctx, clk) })
-	}
 	sum, err := run.Run(context.Background(), cfg)
-	out.CPU, out.RSS, out.PacerCores = processCPU()-cpu, peakRSS(), pacer.cores()
+	out.CPU, out.RSS = processCPU()-cpu, peakRSS()
+	if took := clk.Now(); l.Lags && took > 0 { // run.Run began the clock's epoch
+		out.PacerCores = float64(clk.WaitCPU()) / float64(took)
+	}
 	pprof.StopCPUProfile()
 	undo()
 	if err != nil {

@@ -66,6 +66,9 @@ func TestNeverEarly(t *testing.T) {
 					t.Errorf("%d ns: early by %d, %v", wait, due-c.Now(), err)
 				}
 			}
+			if took := c.WaitCPU(); (took > 0) != (name == "precise") || took > c.Now() {
+				t.Errorf("the waits took %d ns of processor time in %d", took, c.Now())
+			}
 		})
 	}
 }
