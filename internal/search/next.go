@@ -189,7 +189,7 @@ func (s *state) confirm(candidate float64) (step Step, done bool) {
 		case s.p.close(held.at, above.at):
 			// Looks that are left go to what is undecided above, while it may hold by its point.
 			again := s.againAt(above.at)
-			if above.decision == Fails || above.decision == ClientBound || again != nil && (again.settledAgain() || again.below()) {
+			if above.decision == Fails || above.decision == ClientBound || again != nil && (again.decision == Fails || len(again.looks) >= 3 || again.below()) {
 				return Step{}, true
 			}
 			return measure(above.at)
@@ -222,8 +222,10 @@ func (s *state) measured() (held, above *place) {
 			held = pl
 		}
 	}
-	if s.p.Goal != Goodput && s.hi != nil && (held == nil || s.hi.at > held.at) {
-		above = s.hi
+	for _, pl := range s.places {
+		if s.p.Goal != Goodput && above == nil && !pl.holds() && (held == nil || pl.at > held.at) {
+			above = pl
+		}
 	}
 	for _, pl := range s.again {
 		if pl.decision != Holds && (above == nil || pl.at < above.at) && (held == nil || pl.at > held.at) {
