@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) explainCommand() *cobra.Command {
-	var win, format, power string
+	var win, format, power, lang string
 	var sets []string
 	cmd := &cobra.Command{
 		Use:   "explain [NAME [RUN]]",
@@ -39,7 +39,13 @@ the requests behind it. Names are those of results.json and of expect: condition
 	cmd.Flags().StringVar(&format, "format", "console", "console or json")
 	cmd.Flags().StringArrayVar(&sets, "set", nil, setHelp)
 	cmd.Flags().StringVar(&power, "power", "", "power series for energy per token: CSV of time,watts; default: power.csv beside the tape")
+	cmd.Flags().StringVar(&lang, "lang", "", "en; definitions in Chinese are on the page: tokentape report RUN --format html --lang zh")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if in, err := language(lang); err != nil {
+			return err
+		} else if in != "en" {
+			return usageError("--lang "+lang+": how a number came to be is told in English alone", "leave --lang out", "what each metric means, in Chinese: tokentape report RUN --full --lang zh")
+		}
 		if format != "console" && format != "json" {
 			return usageError(fmt.Sprintf("--format %s: unknown", format), "console or json")
 		}

@@ -46,6 +46,8 @@ type Entry struct {
 	TPOTP50 *float64          `json:"tpot_p50,omitempty"` // ms
 	Output  *float64          `json:"output,omitempty"`   // tokens/s
 	Notes   map[string]string `json:"notes,omitempty"`    // the user's
+	Points  int               `json:"points,omitempty"`   // of a sweep
+	Sweep   string            `json:"sweep,omitempty"`    // id of the sweep that a run is a point of
 	Bytes   int64             `json:"bytes"`              // of the tape's file
 }
 
@@ -215,6 +217,9 @@ const mostResults = 64 << 20
 
 // read makes the entry of a candidate; nil: it is no tape.
 func (x *index) read(c candidate) *Entry {
+	if c.sweep() {
+		return x.readSweep(c)
+	}
 	e := &Entry{ID: idOf(c.rel), Path: shown(c.shown(), mostText), Bytes: c.tape.size, State: StateUnread}
 	named := c.named() || strings.HasSuffix(c.rel, packEnd)
 	f, err := x.open(c.rel)

@@ -267,10 +267,24 @@ func (x *index) list() listing {
 	if x.err != nil {
 		l.Error = shown(x.err.Error(), mostLine)
 	}
+	var sweeps []*seen
 	for _, s := range x.by {
-		if s.entry != nil {
-			l.Runs = append(l.Runs, s.entry)
+		if s.entry != nil && s.entry.State == StateSweep {
+			sweeps = append(sweeps, s)
 		}
+	}
+	for _, s := range x.by {
+		if s.entry == nil {
+			continue
+		}
+		e := s.entry
+		for _, of := range sweeps {
+			if s.below(of.candidate) {
+				point := *e
+				point.Sweep, e = of.entry.ID, &point
+			}
+		}
+		l.Runs = append(l.Runs, e)
 	}
 	slices.SortFunc(l.Runs, func(a, b *Entry) int {
 		return cmp.Or(-strings.Compare(a.Started, b.Started), strings.Compare(a.Path, b.Path), strings.Compare(a.ID, b.ID))
@@ -309,10 +323,13 @@ func (w *walker) walk(dir string, depth int) error {
 		return nil
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	var results stamp
+	var results, curves stamp
 	for _, e := range entries {
 		if e.Name() == bundle.ResultsName && e.Type().IsRegular() {
 			results = w.stamp(path.Join(dir, e.Name()))
+		}
+		if e.Name() == curvesName && e.Type().IsRegular() {
+			curves = w.stamp(path.Join(dir, e.Name()))
 		}
 	}
 	for _, e := range entries {
@@ -338,6 +355,9 @@ func (w *walker) walk(dir string, depth int) error {
 			if c.named() {
 				c.results = results
 			}
+			if c.sweep() {
+				c.results = curves
+			}
 			w.found = append(w.found, c)
 		}
 	}
@@ -357,6 +377,9 @@ func (w *walker) stamp(rel string) stamp {
 func mayBe(name string) bool {
 	if name == bundle.PlanName {
 		return false
+	}
+	if name == sweepName {
+		return true
 	}
 	for _, end := range []string{".jsonl", ".jsonl.zst", ".zip"} {
 		if strings.HasSuffix(name, end) {

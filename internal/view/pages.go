@@ -49,10 +49,12 @@ var words = sync.OnceValue(func() map[string][2]string {
 	return w
 })
 
+// say is a word of our pages in a language.
+func say(key, lang string) string {
+	return words()[key][max(0, slices.Index(html.Languages(), lang))]
+}
+
 var templates = sync.OnceValue(func() *template.Template {
-	say := func(key, lang string) string {
-		return words()[key][max(0, slices.Index(html.Languages(), lang))]
-	}
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"word": say,
 		// t is a word that follows the language of the page.

@@ -126,6 +126,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.list(w, r)
 	case path == "/api/compare":
 		s.comparison(w, r)
+	case strings.HasPrefix(path, "/sweep/"):
+		s.sweepPage(w, r, strings.TrimPrefix(path, "/sweep/"))
 	case strings.HasPrefix(path, "/run/"):
 		s.run(w, r, strings.TrimPrefix(path, "/run/"))
 	case strings.HasPrefix(path, "/api/run/"):
@@ -211,6 +213,10 @@ func (s *Server) work(c candidate, lang string, again bool) ([]byte, *job, error
 // run answers with the page of a run, or with one that waits for it.
 func (s *Server) run(w http.ResponseWriter, r *http.Request, id string) {
 	c, e, ok := s.find(r.Context(), id)
+	if ok && e.State == StateSweep {
+		http.Redirect(w, r, "/sweep/"+id+"/", http.StatusFound)
+		return
+	}
 	if !ok {
 		refuse(w, http.StatusNotFound, gone)
 		return
@@ -230,7 +236,7 @@ func (s *Server) run(w http.ResponseWriter, r *http.Request, id string) {
 	if page != nil {
 		w.Header().Set("Content-Security-Policy", html.Policy()+"; frame-ancestors 'none'")
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Write(page)
+		w.Write(s.withBack(page, lang))
 		return
 	}
 	d := s.data(r)

@@ -528,7 +528,7 @@ func TestWords(t *testing.T) {
 		}
 	}
 	text := all.String()
-	columns := " run started model server n c r verdict ttft50 ttft99 tpot50 output window notes fit unfit unread broken any better worse same differs "
+	columns := " run started model server n c r verdict ttft50 ttft99 tpot50 output window notes fit unfit unread broken sweep any better worse same differs "
 	for key, w := range own {
 		if w[0] == "" || w[1] == "" {
 			t.Errorf("%s lacks a language", key)

@@ -103,6 +103,16 @@ func curveScript() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// CurvePolicy is the content security policy of the pages that WriteCurves makes. A
+// file that claims to be such a page can be served with it: no other script runs in it.
+func CurvePolicy() string {
+	script, err := curveScript()
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	return policy(Style(), script)
+}
+
 // curveUnits are the units of all values that points have.
 func curveUnits(c *curve.Curves) map[string]string {
 	out := map[string]string{}

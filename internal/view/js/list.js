@@ -1,7 +1,7 @@
 // The list of runs: sorted and filtered here, asked for again every few seconds.
 
 const mostShown = 500, pollEvery = 3000;
-const states = ["", "fit", "unfit", "unread", "broken"];
+const states = ["", "fit", "unfit", "unread", "broken", "sweep"];
 
 const listed = { runs: [], by: new Map(), text: "", state: "", sort: "started", down: true, taken: [], shown: mostShown, most: 8 };
 
@@ -23,7 +23,7 @@ function matching() {
   const col = runColumns.find((c) => c.key === listed.sort) || runColumns[1];
   const absent = (v) => v === undefined || v === null || v === "";
   return listed.runs
-    .filter((r) => (!listed.state || r.state === listed.state) && words.every((w) => haystack(r).includes(w)))
+    .filter((r) => (!r.sweep || words.length > 0) && (!listed.state || r.state === listed.state) && words.every((w) => haystack(r).includes(w)))
     .map((r) => [col.of(r), r])
     .sort(([a, x], [b, y]) => {
       if (absent(a) || absent(b)) return absent(a) - absent(b) || (x.path < y.path ? -1 : 1); // what is absent comes last either way
@@ -34,17 +34,17 @@ function matching() {
 }
 
 function rowOf(r) {
-  const broken = r.state === "broken";
+  const broken = r.state === "broken", sweep = r.state === "sweep";
   const tick = el("input", {
-    type: "checkbox", disabled: broken, checked: listed.taken.includes(r.id), "aria-label": say("view.tick", r.name),
+    type: "checkbox", disabled: broken || sweep, checked: listed.taken.includes(r.id), "aria-label": say("view.tick", r.name),
     on: { change: (e) => { take(r.id, e.target.checked); } },
   });
-  const name = broken ? el("span", { className: "name" }, el("bdi", {}, r.name)) : el("a", { className: "name", href: linked("/run/" + r.id) }, el("bdi", {}, r.name));
+  const name = broken ? el("span", { className: "name" }, el("bdi", {}, r.name)) : el("a", { className: "name", href: linked(sweep ? `/sweep/${r.id}/` : "/run/" + r.id) }, el("bdi", {}, r.name));
   const path = r.path === r.name ? null : el("small", {}, el("bdi", {}, r.path));
   const cell = {
     run: [name, path], started: [clockTime(r.started)], model: [el("bdi", {}, r.model || "")],
     server: [el("bdi", {}, r.server || ""), r.engine ? el("small", {}, el("bdi", {}, r.engine)) : null, r.import ? el("small", {}, say("view.imported", r.import)) : null],
-    n: [r.n ? num(r.n) : ""], c: [r.c ? num(r.c) : ""], r: [r.r ? num(r.r) : ""],
+    n: [sweep ? say("view.points", num(r.points || 0)) : r.n ? num(r.n) : ""], c: [r.c ? num(r.c) : ""], r: [r.r ? num(r.r) : ""],
     verdict: [el("span", { className: "state " + r.state }, say("view." + r.state)), el("small", { lang: "en", title: r.line || "" }, r.line || "")],
     window: [el("bdi", {}, r.window || "")],
     notes: Object.keys(r.notes || {}).sort().map((k) => el("span", { className: "label" }, el("bdi", {}, k), "=", el("bdi", {}, r.notes[k]))),
@@ -97,14 +97,14 @@ function showList() {
   table.replaceChildren(headOf(), el("tbody", {}, shown.map(rowOf)));
   if (focused) find(`tr[data-id="${focused}"] ${tag === "A" ? "a" : "input"}`, table)?.focus();
   table.hidden = !listed.runs.length;
+  const count = (s) => listed.runs.filter((r) => (!r.sweep || listed.text) && (!s || r.state === s)).length;
   const more = find("#more");
   more.hidden = all.length <= shown.length;
   more.textContent = say("view.more", num(Math.min(mostShown, all.length - shown.length)));
-  find("#count").textContent = say("view.count", num(all.length), num(listed.runs.length));
+  find("#count").textContent = say("view.count", num(all.length), num(count("")));
   const nothing = find("#nothing");
   nothing.hidden = all.length > 0;
   nothing.textContent = say(listed.runs.length ? "view.nomatch" : "view.nothing");
-  const count = (s) => listed.runs.filter((r) => !s || r.state === s).length;
   choices(find("#state"), states.filter((s) => !s || count(s) || s === listed.state).map((s) => [s, `${say("view." + (s || "any"))} ${num(count(s))}`]), listed.state, (s) => { listed.state = s; listed.shown = mostShown; showList(); });
   showTaken();
   remember();
