@@ -42,6 +42,8 @@ type script struct {
 	notes  []string
 	wall   string // of the anchor; empty: a sane one
 	urls   []string
+
+	envelope *tape.Envelope
 }
 
 func (s *script) header() *tape.Header {
@@ -52,7 +54,7 @@ func (s *script) header() *tape.Header {
 		Data:   tape.DataRef{Path: "data.jsonl", Rows: 1000, SHA256: "bb"},
 		Host:   tape.Host{OS: "linux", Arch: "amd64", CPUs: 4},
 		Server: tape.Server{URL: "http://127.0.0.1:30000/v1/chat/completions", Model: "m", URLs: s.urls},
-		Cache:  s.cache, Tok: s.tok, Notes: s.notes,
+		Cache:  s.cache, Tok: s.tok, Notes: s.notes, Envelope: s.envelope,
 	}
 }
 

@@ -25,10 +25,11 @@ const (
 
 // origin is where a run comes from, as found out right before it begins.
 type origin struct {
-	host    tape.Host
-	source  *tape.Source
-	command []string
-	servers []*witnessed
+	host     tape.Host
+	envelope *tape.Envelope // of the host; nil: not known
+	source   *tape.Source
+	command  []string
+	servers  []*witnessed
 }
 
 // witnessed is a server and what it said before the run.
@@ -100,6 +101,10 @@ func (a *app) originate(ctx context.Context, j *job, clk *clock.Clock) {
 		}
 	}
 	o.host = provenance.Host("/", a.env, clk.Wall())
+	var err error
+	if o.envelope, err = knownEnvelope(o.host); err != nil {
+		j.notes = append(j.notes, "the envelope that tokentape doctor kept cannot be read, which tokentape doctor mends: "+err.Error())
+	}
 }
 
 // commandLine is the command line fit to be kept, the program first.

@@ -383,7 +383,7 @@ func (j *job) tapeHeader(pre *probe.Result, clk *clock.Clock) tape.Header {
 		Spec: j.spec.JSON(), SpecSHA256: j.specSum,
 		Plan:  tape.PlanRef{SHA256: j.plan.SHA256(), Rows: j.plan.Rows(), Warmup: j.plan.Warmup(), Kind: j.plan.Kind},
 		Data:  tape.DataRef{Path: info.Path, Bytes: info.Bytes, Rows: info.Rows, SHA256: info.SHA256},
-		Parts: parts, Tok: j.count.ref(), Host: j.origin.host, Command: j.origin.command, Source: j.origin.source, Server: pre.Server, Notes: notes, Cache: j.cache.head,
+		Parts: parts, Tok: j.count.ref(), Host: j.origin.host, Envelope: j.origin.envelope, Command: j.origin.command, Source: j.origin.source, Server: pre.Server, Notes: notes, Cache: j.cache.head,
 	}
 	j.veil(&head)
 	return head

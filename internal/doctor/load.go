@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"net"
 	"slices"
 	"strconv"
 	"sync"
@@ -24,6 +25,8 @@ type Load struct {
 	Clock *clock.Clock
 	URL   string        // of Serve
 	Span  time.Duration // that is measured of each load
+	// Dial is the client's; nil: over TCP. Tests hand in memnet.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 // spread is the time in which the streams of a load begin, one by one; what they bring
@@ -45,7 +48,7 @@ func (l *Load) Try(ctx context.Context, streams int64, rate float64) (tape.Envel
 	if err != nil {
 		return p, err
 	}
-	c := client.New(client.Config{Clock: l.Clock, MaxIdle: int(streams), Connect: 5 * time.Second})
+	c := client.New(client.Config{Clock: l.Clock, Dial: l.Dial, MaxIdle: int(streams), Connect: 5 * time.Second})
 	defer c.Close()
 	x := exchange.New(exchange.Config{
 		Client: c, Dialect: d, Clock: l.Clock,
