@@ -163,6 +163,15 @@ func (c *Client) ReadBuffer() int {
 	return readFew
 }
 
+// writeBuffer takes a request's header, and a short body with it; the rest of a long one
+// is written from where it lies.
+func (c *Client) writeBuffer() int {
+	if c.cfg.MaxIdle > fewConns {
+		return readMany / 2
+	}
+	return readMany
+}
+
 // transport speaks one protocol, as the configuration says.
 func (c *Client) transport(maxIdle int, idle time.Duration) *http.Transport {
 	protocols := new(http.Protocols)
@@ -177,6 +186,7 @@ func (c *Client) transport(maxIdle int, idle time.Duration) *http.Transport {
 		DisableCompression:     true,
 		MaxIdleConnsPerHost:    maxIdle,
 		ReadBufferSize:         c.ReadBuffer(),
+		WriteBufferSize:        c.writeBuffer(),
 		IdleConnTimeout:        idle,
 		MaxResponseHeaderBytes: 1 << 20,
 	}

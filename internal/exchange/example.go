@@ -25,7 +25,7 @@ const (
 	maxField    = 200
 	sampled     = 512     // of head, tail, and each end of an event
 	recent      = 1024    // of the last bytes kept: twice as much, so that a secret is masked before it is cut
-	recentRoom  = 4 << 10 // the last bytes are moved to the front of the buffer beyond this
+	recentRoom  = 2 << 10 // the last bytes are moved to the front of the buffer beyond this
 	maxEvent    = 64 << 10
 )
 
