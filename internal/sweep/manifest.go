@@ -29,7 +29,7 @@ type Manifest struct {
 type Point struct {
 	// Short and unique, such as c8 or c8-in1024: the name of the folder, with .2, .3 … for repeats.
 	Name string `json:"name"`
-	// Value of each of Manifest.Fields here, as in the spec: numbers as float64, texts as string.
+	// Value of each of Manifest.Fields here, as in the spec: numbers as float64, all else as string (true, 10s); files by their whole paths, secrets of URLs masked.
 	At []any `json:"at"`
 	// 1, 2, 3 … of this place.
 	Repeat int `json:"repeat"`
