@@ -24,6 +24,7 @@ type bench struct {
 	options
 	clk    *clock.Clock
 	log    io.Writer // of progress
+	out    io.Writer // of tables, each when its case is done
 	tables []table
 	goals  []goal
 	kept   []keptRun
@@ -64,8 +65,12 @@ func (b *bench) run() (failed []error) {
 		if len(b.only) > 0 && !slices.Contains(b.only, c.name) {
 			continue
 		}
-		begin := b.clk.Now()
-		if err := c.run(b); err != nil {
+		begin, had := b.clk.Now(), len(b.tables)
+		err := c.run(b)
+		for _, t := range b.tables[had:] {
+			t.print(b.out)
+		}
+		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", c.name, err))
 			fmt.Fprintf(b.log, "%s: FAILED: %v\n", c.name, err)
 		}

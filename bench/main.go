@@ -109,7 +109,7 @@ func command(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "bench:", err)
 		return 2
 	}
-	b := &bench{options: s.options, clk: clock.New(), log: stderr}
+	b := &bench{options: s.options, clk: clock.New(), log: stderr, out: stdout}
 	if s.guard != "" || s.record != "" {
 		if err = b.keep(s); err != nil {
 			fmt.Fprintln(stderr, "bench:", err)
@@ -119,11 +119,12 @@ func command(args []string, stdout, stderr io.Writer) int {
 	}
 	host := func() tape.Host { return provenance.Host("/", os.LookupEnv, b.clk.Wall()) }
 	r := report{At: b.clk.Wall().Format("2006-01-02T15:04:05Z"), Go: runtime.Version(), Host: host(), Source: provenance.Source(context.Background(), "."), Short: s.short}
+	r.printMachine(stdout)
 	for _, err := range b.run() {
 		r.Failed = append(r.Failed, err.Error())
 	}
 	r.Tables, r.Goals, r.Runs, r.LoadEnd = b.tables, b.goals, b.kept, host().Load
-	r.print(stdout)
+	r.printEnd(stdout)
 	if s.json != "" {
 		if err := r.write(s.json); err != nil {
 			fmt.Fprintln(stderr, "bench:", err)
@@ -152,7 +153,8 @@ func (r report) write(path string) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-func (r report) print(w io.Writer) {
+// printMachine writes the facts of the machine, before anything is measured.
+func (r report) printMachine(w io.Writer) {
 	h := r.Host
 	governor, virtual := h.Governor, ""
 	if governor == "" {
@@ -163,7 +165,7 @@ func (r report) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "machine: %s, %d processors%s, %d MiB\n", h.CPUModel, h.Logical, virtual, h.Memory>>20)
 	fmt.Fprintf(w, "  %s, kernel %s, clock source %s, governor %s, %d descriptors\n", r.Go, h.Kernel, h.ClockSource, governor, h.NoFile)
-	fmt.Fprintf(w, "  load averages at the start %v, at the end %v\n", h.Load, r.LoadEnd)
+	fmt.Fprintf(w, "  load averages at the start %v\n", h.Load)
 	if s := r.Source; s != nil && s.Commit != "" {
 		changed := ""
 		if s.Changed.V > 0 {
@@ -171,10 +173,12 @@ func (r report) print(w io.Writer) {
 		}
 		fmt.Fprintf(w, "  commit %.12s%s\n", s.Commit, changed)
 	}
-	for _, t := range r.Tables {
-		t.print(w)
-	}
+}
+
+// printEnd writes what stands below the tables.
+func (r report) printEnd(w io.Writer) {
 	printGoals(w, r.Goals)
+	fmt.Fprintf(w, "\nload averages at the end %v\n", r.LoadEnd)
 	for _, f := range r.Failed {
 		fmt.Fprintf(w, "FAILED: %s\n", f)
 	}

@@ -53,8 +53,8 @@ func TestCases(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			var log bytes.Buffer
-			b := &bench{options: options{only: []string{c.name}, tiny: true, pairs: 1, tokentape: exe}, clk: clock.New(), log: &log}
+			var log, out bytes.Buffer
+			b := &bench{options: options{only: []string{c.name}, tiny: true, pairs: 1, tokentape: exe}, clk: clock.New(), log: &log, out: &out}
 			if failed := b.run(); len(failed) > 0 {
 				t.Fatalf("%v\n%s", failed, &log)
 			}
@@ -75,9 +75,9 @@ func TestCases(t *testing.T) {
 			if len(seen) > 0 && (seen[nameOurs] == 0 || seen[nameOurs] != seen[nameBare]) {
 				t.Errorf("rows of clients: %v", seen)
 			}
-			var out bytes.Buffer
-			r := report{Tables: b.tables, Goals: b.goals}
-			r.print(&out)
+			r := report{Tables: b.tables, Goals: b.goals, Runs: b.kept}
+			r.printMachine(&out)
+			r.printEnd(&out)
 			if !strings.Contains(out.String(), c.name+" · ") || strings.Contains(out.String(), "NaN") {
 				t.Errorf("printed:\n%s", &out)
 			}
