@@ -45,8 +45,9 @@ func (b *bench) costPairs() (ratio, error) {
 	t := cpuTrial(true, pick[int64](b, 3840, 3840, 128))
 	var mine, bare []float64
 	begin := b.clk.Now()
-	for i := range max(b.pairs, guardPairs) {
-		if i >= guardPairs && b.clk.Now()-begin > guardBudget {
+	least := pick(b, guardPairs, guardPairs, 1)
+	for i := range max(b.pairs, least) {
+		if i >= least && b.clk.Now()-begin > guardBudget {
 			break
 		}
 		costs := map[string]float64{}
