@@ -36,7 +36,7 @@ func TestClientWaitIsEvidence(t *testing.T) {
 		result  string
 		why     string
 	}{
-		"short waits":         {[]tape.Record{waited(many(200, 100_000)...)}, ResultPass, "client wait p99 0.115 ms (limit 2 ms)"},
+		"short waits":         {[]tape.Record{waited(many(200, 100_000)...)}, ResultPass, "client wait p99 0.1 ms (limit 2 ms)"},
 		"long ones":           {[]tape.Record{waited(append(many(200, 100_000), many(10, 8*msec)...)...)}, ResultMiss, "client wait p99 8 ms (limit 2 ms)"},
 		"one long one of 200": {[]tape.Record{waited(append(many(200, 100_000), 90*msec)...)}, ResultPass, "client wait p99 0.115 ms"},
 		"too few reads":       {[]tape.Record{waited(many(99, 8*msec)...)}, ResultPass, ""},

@@ -141,7 +141,9 @@ func (a *app) doctor(ctx context.Context, args []string, f *specFlags, o doctorO
 	rep.Items = append(rep.Items, target...)
 	if env != nil {
 		env.Measured, rep.Envelope = rep.Measured, env
-		if !o.noSave {
+		if most, _ := env.Most(); most == 0 {
+			fmt.Fprintln(a.stderr, "no load held, so that there is no envelope to keep") // nor to hold runs against
+		} else if !o.noSave {
 			rep.Kept, why = keepEnvelope(host, env)
 			if why != "" {
 				fmt.Fprintln(a.stderr, "the envelope could not be kept: "+why)
