@@ -164,10 +164,12 @@ func (a *app) recompute(l *aisbench.Layout, o aisbenchOptions, from *importer.Op
 		defer os.Remove(f.Name())
 		defer f.Close()
 		w := tape.NewBulkWriter(f)
+		show := a.during("importing " + printable(details))
 		s, err := importer.Write(w, details, *from)
 		if err == nil {
 			err = w.Close()
 		}
+		show.done()
 		if err != nil {
 			return usageError(err.Error())
 		}
@@ -181,7 +183,10 @@ func (a *app) recompute(l *aisbench.Layout, o aisbenchOptions, from *importer.Op
 	if own && !fileExists(details) { // the process was killed before it wrote the layout
 		l.Stage = o.stage(nil)
 		var unfit *exitError
-		if err := writeLayout(l, run, path); errors.As(err, &unfit) && unfit.code != exitNothing { // that there is no table is said below
+		show := a.during("writing the work folder")
+		err := writeLayout(l, run, path)
+		show.done()
+		if errors.As(err, &unfit) && unfit.code != exitNothing { // that there is no table is said below
 			return err
 		}
 		fmt.Fprintf(a.stderr, "%s/%s: written now, from what the tape has\n", l.Model, l.Dataset)

@@ -105,7 +105,9 @@ func (a *app) importConfig(path string, o aisbenchconfig.Options) (*aisbenchconf
 		}
 		return ""
 	}
+	show := a.during("reading the config and its datasets")
 	res, err := aisbenchconfig.Import(path, o)
+	show.done()
 	var at *pyconf.Error
 	var all aisbenchconfig.Refusals
 	switch {

@@ -99,7 +99,7 @@ given by --set.`,
 			return err
 		}
 		defer o.live.close()
-		o.live.say = report.Sayer(lang)
+		o.live.say = report.LiveSayer(lang)
 		o.log = newRunLog(a.args)
 		err = a.runOrRepeat(cmd.Context(), args, f, o, r)
 		o.log.end(o.out, err)

@@ -56,7 +56,7 @@ func goldenMoments() map[string]Moment {
 	silent.TTFT, silent.TPOT, silent.Failures, silent.Failed = Spread{}, Spread{}, nil, nil
 	silent.Client = &tape.ClientSample{CPU: 1.9, PacerP99: tape.Some[int64](7_000_000)}
 	chinese := middle()
-	chinese.Setup.Say = report.Sayer("zh")
+	chinese.Setup.Say = report.LiveSayer("zh")
 	chinese.Cancelled, chinese.Abandoned = 1, 2
 	return map[string]Moment{"chinese": chinese, "begin": begin, "middle": middle(), "timed": timed, "aborted": aborted, "hostile": hostile, "done": done, "silent": silent}
 }
@@ -91,7 +91,7 @@ func TestFrames(t *testing.T) {
 // In Chinese nothing of the table but names and messages is English.
 func TestFrameChinese(t *testing.T) {
 	for name, m := range goldenMoments() {
-		m.Setup.Say = report.Sayer("zh")
+		m.Setup.Say = report.LiveSayer("zh")
 		outside := []string{clean(m.Why)}
 		for i := range m.Failures {
 			m.Failures[i].Message = ""

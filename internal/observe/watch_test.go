@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tokentape/internal/report"
 	"tokentape/tape"
 )
 
@@ -181,7 +182,13 @@ func TestPhase(t *testing.T) {
 // BenchmarkMoment is what a run pays ten times a second: a moment made, and drawn on a
 // terminal.
 func BenchmarkMoment(b *testing.B) {
-	w := NewWatch(Setup{Concurrency: 90, Rate: 500})
+	for _, lang := range []string{"en", "zh"} {
+		b.Run(lang, func(b *testing.B) { benchmarkMoment(b, report.LiveSayer(lang)) })
+	}
+}
+
+func benchmarkMoment(b *testing.B, say func(string) string) {
+	w := NewWatch(Setup{Concurrency: 90, Rate: 500, Say: say})
 	var p Painter
 	m := middle()
 	t := int64(0)

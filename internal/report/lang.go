@@ -46,13 +46,13 @@ var dictionary = sync.OnceValue(func() *words.Dictionary {
 	return words.New(more)
 })
 
-// Sayer is how a label or sentence of ours is said in a language, one of
+// LiveSayer is how a label or fact of the live view is said in a language, one of
 // words.Languages; nil for English, which needs nothing done.
-func Sayer(lang string) func(string) string {
+func LiveSayer(lang string) func(string) string {
 	if lang != zh {
 		return nil
 	}
-	return dictionary().Say
+	return words.Live().Say
 }
 
 // said is a text in the language of the page. Spaces around it stay.

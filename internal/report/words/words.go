@@ -61,10 +61,22 @@ var placeholder = regexp.MustCompile(`\{(\d)(?::(say|list|any|n|w))?\}`)
 
 // New makes the dictionary of the console: the files of sentences, and more, English to
 // Chinese, which counts where they have no entry.
-func New(more map[string]string) *Dictionary {
+func New(more map[string]string) *Dictionary { return build(more, console...) }
+
+// Live is the dictionary of the live view, which asks for some texts five times a
+// second: of all files what has no place, and of live.json the rest.
+func Live() *Dictionary { return build(nil, "live.json") }
+
+func build(more map[string]string, places ...string) *Dictionary {
 	all := map[string]string{}
 	for _, name := range console {
-		load(name, &all)
+		var one map[string]string
+		load(name, &one)
+		for en, zh := range one {
+			if slices.Contains(places, name) || !placeholder.MatchString(en) {
+				all[en] = zh
+			}
+		}
 	}
 	d := &Dictionary{exact: map[string]string{}}
 	for en, zh := range more {
