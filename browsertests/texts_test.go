@@ -15,7 +15,7 @@ import (
 // they hold, long ones with their size; of runs with and without times.
 func TestTexts(t *testing.T) {
 	hostile := []string{
-		`</script><script>window.pwned=1</script><img src=x onerror="window.pwned=2">`, "\u202e\u2066 שלום ‏نموذج 你好", "🤖👩‍👩‍👧", "line 1\n\tline 2", `{{.}} ${window.pwned=3}`, "",
+		`</script><script>window.pwned=1</script><img src=x onerror="window.pwned=2">`, "\u202e\u2066 שלום \u200fنموذج 你好", "🤖👩‍👩‍👧", "line 1\n\tline 2", `{{.}} ${window.pwned=3}`, "",
 	}
 	long := strings.Repeat("<b>長</b>", 125_000) // 1 MB
 	for _, name := range []string{"hostile", "untimed"} {
