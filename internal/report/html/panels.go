@@ -42,9 +42,9 @@ func (t *table) add(cells, links []string) {
 	t.Rows, t.Links = append(t.Rows, cells), append(t.Links, links)
 }
 
-// Link is where a cell leads, "" for nowhere.
+// Link is where a cell leads, "" for nowhere, as what is absent does.
 func (t table) Link(row, column int) string {
-	if row < len(t.Links) && column < len(t.Links[row]) {
+	if row < len(t.Links) && column < len(t.Links[row]) && t.Rows[row][column] != "" && t.Rows[row][column] != "–" {
 		return t.Links[row][column]
 	}
 	return ""
