@@ -72,7 +72,7 @@ What is known only later (prices, devices, limits) is given by --set and --expec
 	cmd.Flags().BoolVar(&check, "check", false, "exit as the run did")
 	cmd.Flags().StringArrayVar(&expect, "expect", nil, "a condition beside those of the spec, such as 'steady.ttft_ms.p95 < 2000' or 'finish == length'; several times for several; one that misses exits 7")
 	cmd.Flags().StringArrayVar(&sets, "set", nil, setHelp)
-	cmd.Flags().StringVar(&of.Expected, "expected", "", "of a sweep: CSV, JSON or YAML file of expected values for each point, shown beside the measured ones")
+	cmd.Flags().StringVar(&of.Expected, "expected", "", "of a sweep: CSV, JSON or YAML file of expected values for each point, shown beside the measured ones; default: sweep.expected")
 	cmd.Flags().BoolVar(&of.FitOnly, "fit-only", false, "of a sweep: leave runs out that are not fit for use")
 	cmd.Flags().StringVar(&power, "power", "", "power series for energy per token: CSV of time,watts; default: power.csv beside the tape")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

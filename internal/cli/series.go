@@ -158,7 +158,28 @@ func (s *series) begin() error {
 	if err := os.Mkdir(dir.file(sweepPoints), 0o755); err != nil {
 		return usageError(err.Error(), "another place: --out DIR")
 	}
+	if err := s.keepExpected(dir); err != nil {
+		return err
+	}
 	return s.write()
+}
+
+// keepExpected copies the file of expected values into the folder, which is then whole
+// wherever it goes.
+func (s *series) keepExpected(dir *runDir) error {
+	path := s.base.Sweep.Expected
+	if path == "" || s.kind != "sweep" {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	if err == nil {
+		s.m.Expected = "expected" + strings.ToLower(filepath.Ext(path))
+		err = dir.write(s.m.Expected, func(f *os.File) error { _, err := f.Write(text); return err })
+	}
+	if err != nil {
+		return usageError(err.Error(), "sweep.expected names the file; --set sweep.expected= takes it away")
+	}
+	return nil
 }
 
 // What stands in the folder of a series beside its manifest.

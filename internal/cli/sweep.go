@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tokentape/internal/analysis/curve"
 	"tokentape/internal/spec"
 	"tokentape/internal/sweep"
 )
@@ -173,6 +174,11 @@ func (a *app) sweep(ctx context.Context, args []string, f *specFlags, o runOptio
 	s.m.Fields = sweep.Fields(s.base)
 	if err := s.addAll(places); err != nil {
 		return err
+	}
+	if path := s.base.Sweep.Expected; path != "" {
+		if err := curve.CheckExpected(s.m, path); err != nil {
+			return curveError("", err)
+		}
 	}
 	return s.runAll(ctx, so)
 }

@@ -292,7 +292,7 @@ func (d *decoder) rebase(path string) {
 
 // paths are the fields that name files or folders.
 func (s *Spec) paths() []*string {
-	out := []*string{&s.Workload.Dataset.Path, &s.Prepare.Dataset, &s.Target.Tokenizer, &s.Target.CAFile, &s.Target.CertFile, &s.Target.KeyFile, &s.Energy.PowerFile, &s.Provenance.Source}
+	out := []*string{&s.Workload.Dataset.Path, &s.Prepare.Dataset, &s.Target.Tokenizer, &s.Target.CAFile, &s.Target.CertFile, &s.Target.KeyFile, &s.Energy.PowerFile, &s.Provenance.Source, &s.Sweep.Expected}
 	for i := range s.Workload.Mix {
 		out = append(out, &s.Workload.Mix[i].Dataset)
 	}

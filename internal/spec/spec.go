@@ -487,6 +487,8 @@ type Sweep struct {
 	Prompts string `json:"prompts"`
 	// More points than this are refused.
 	MostPoints int64 `json:"most_points"`
+	// CSV, JSON or YAML file of the values that are expected of points, shown beside the measured ones; relative to the spec's folder.
+	Expected string `json:"expected"`
 }
 
 // Axis is one thing that varies in a sweep: a field, or several that go together.

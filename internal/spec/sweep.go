@@ -225,7 +225,7 @@ func (c *checker) sweepURL(raw string) {
 func (s *Spec) sweepEffect(idle func(when bool, path, why, mend string)) {
 	w := s.Sweep
 	const none = "sweep.over names no field that varies"
-	for _, path := range []string{"sweep.requests", "sweep.until", "sweep.order", "sweep.repeats", "sweep.pause", "sweep.between", "sweep.prompts", "sweep.most_points"} {
+	for _, path := range []string{"sweep.requests", "sweep.until", "sweep.order", "sweep.repeats", "sweep.pause", "sweep.between", "sweep.prompts", "sweep.most_points", "sweep.expected"} {
 		idle(w.IsZero() && !s.given("sweep.over"), path, none, "give sweep.over, such as [{field: load.concurrency, values: [1, 2, 4]}]; or remove it")
 	}
 	idle(!w.IsZero() && w.Order == "interleaved" && w.Repeats == 1, "sweep.order", "interleaved takes the repeats of all points in turns, and sweep.repeats is 1", "give sweep.repeats, or another order such as shuffled")

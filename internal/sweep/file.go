@@ -34,6 +34,9 @@ func Read(dir string) (*Manifest, error) {
 	if m.Schema != Schema {
 		return nil, fmt.Errorf("%s: its schema is %q, and this version reads %q", path, m.Schema, Schema)
 	}
+	if m.Expected != "" && !filepath.IsLocal(m.Expected) {
+		return nil, fmt.Errorf("%s: its expected values %q are outside the folder", path, m.Expected)
+	}
 	names := map[string]bool{}
 	for i, p := range m.Points {
 		switch {

@@ -20,9 +20,11 @@ type Manifest struct {
 	// up, down, shuffled or interleaved: the order in which points were to be run.
 	Order string `json:"order,omitempty"`
 	// distinct: no two runs send the same rows; same: all send the same.
-	Prompts string  `json:"prompts"`
-	Seed    int64   `json:"seed"`
-	Points  []Point `json:"points"`
+	Prompts string `json:"prompts"`
+	Seed    int64  `json:"seed"`
+	// Expected is the copy in the folder of the file of expected values; "": none was given.
+	Expected string  `json:"expected,omitempty"`
+	Points   []Point `json:"points"`
 }
 
 // Point is one run of a sweep: one place, one repeat.

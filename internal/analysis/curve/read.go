@@ -19,7 +19,7 @@ type Options struct {
 	// Window is the table that is read of every run; "": the steady one where all runs of
 	// a point have it, else the whole.
 	Window string
-	// Expected is a file of expected values; "": none.
+	// Expected is a file of expected values; "": that which the sweep was given, if any.
 	Expected string
 	// FitOnly leaves runs out that are not fit for use, and says which.
 	FitOnly bool
@@ -41,7 +41,11 @@ func Read(dir string, o Options) (*Curves, error) {
 			return nil, err
 		}
 	}
-	return Of(m, analysed(dir, m, o), o)
+	c, err := Of(m, analysed(dir, m, o), o)
+	if err == nil && o.Expected == "" && m.Expected != "" {
+		c.given(dir, m.Expected)
+	}
+	return c, err
 }
 
 // Of reads the runs of a manifest together; runs[i] is that of m.Points[i], its Results
@@ -69,6 +73,25 @@ func Of(m *sweep.Manifest, runs []Result, o Options) (*Curves, error) {
 	}
 	c.say()
 	return c, nil
+}
+
+// CheckExpected holds a file of expected values against the points of a sweep that has
+// not run. Errors: an *ExpectedError.
+func CheckExpected(m *sweep.Manifest, path string) error {
+	_, err := Of(m, make([]Result, len(m.Points)), Options{Expected: path})
+	return err
+}
+
+// given reads the expected values that the sweep itself was given. They were checked
+// before it began, so what is wrong with them now hides nothing that was measured.
+func (c *Curves) given(dir, name string) {
+	e, err := c.expect(filepath.Join(dir, name))
+	if err != nil {
+		c.Notes = append(c.Notes, "the expected values of the sweep cannot be read: "+err.Error())
+		return
+	}
+	e.Path = name // wherever the folder is
+	c.Expected = e
 }
 
 // Result is what is known of one run: its Results, or why there are none.
