@@ -39,6 +39,7 @@ var kindHeads = []struct {
 	{"verdict", "Verdict"},
 	{"check", "Checks: pass, miss or not_observed; with .value the number"},
 	{"server", "Rows of the server's metrics pages, per page and window"},
+	{"point", "Values of a point of a sweep, in curve.json and its table"},
 	{"term", "Words of the report"},
 }
 

@@ -46,6 +46,10 @@ var dictionary = sync.OnceValue(func() *words.Dictionary {
 	return words.New(more)
 })
 
+// Chinese is a sentence of ours in Chinese; as it is where the dictionary does not
+// know it.
+func Chinese(s string) string { return dictionary().Say(s) }
+
 // LiveSayer is how a label or fact of the live view is said in a language, one of
 // words.Languages; nil for English, which needs nothing done.
 func LiveSayer(lang string) func(string) string {

@@ -67,6 +67,7 @@ func WriteCurves(w io.Writer, c *curve.Curves, o Options) error {
 		"t": func(key string) template.HTML {
 			return template.HTML(`<span data-t="` + template.HTMLEscapeString(key) + `">` + template.HTMLEscapeString(said(key)) + `</span>`)
 		},
+		"s": func(text string) template.HTML { return curveSentence(text, o.Lang) },
 	}).Parse(curvePage)
 	if err != nil {
 		return err
@@ -88,6 +89,22 @@ func curveSaid(key, lang string) string {
 		return key
 	}
 	return w[max(0, slices.Index(Languages(), lang))]
+}
+
+// curveSentence is a sentence of the analysis in the language of the page, with the
+// other beside it for the switch. One that the dictionary does not know stays English.
+func curveSentence(text, lang string) template.HTML {
+	zh := report.Chinese(text)
+	if zh == text {
+		return template.HTML(`<bdi lang="en">` + template.HTMLEscapeString(text) + `</bdi>`)
+	}
+	shown := text
+	if lang == "zh" {
+		shown = zh
+	} else {
+		lang = "en"
+	}
+	return template.HTML(fmt.Sprintf(`<bdi lang="%s" data-en="%s" data-zh="%s">%s</bdi>`, lang, template.HTMLEscapeString(text), template.HTMLEscapeString(zh), template.HTMLEscapeString(shown)))
 }
 
 func curveScript() ([]byte, error) {
@@ -130,7 +147,8 @@ type curveView struct {
 	Lang, CSP, Kind      string
 	Style                template.CSS
 	Prompts, Chosen      string
-	Lines, Quantiles     []string
+	Lines                []curveLine
+	Quantiles            []string
 	Tables               []curveTable
 	Lost, Expected, Runs []curveRow
 	ExpectedHead         []string
@@ -139,6 +157,9 @@ type curveView struct {
 
 type curveDef struct{ Name, Text string }
 
+// curveLine is what came of one curve of several: its other settings, and sentences.
+type curveLine struct{ At, Text string }
+
 type curveTable struct {
 	Title string
 	Head  []curveText
@@ -146,9 +167,10 @@ type curveTable struct {
 }
 
 type curveRow struct {
-	Label, To, State, Reason string
-	Unfit                    bool
-	Cells                    []curveText
+	Label, To, State string
+	Reasons          []string
+	Unfit            bool
+	Cells            []curveText
 }
 
 // curveText is a word of the page (Key), or a text as it is.
@@ -175,7 +197,7 @@ func newCurveView(c *curve.Curves, lang string) *curveView {
 			parts = append(parts, g.Saturation.Line)
 		}
 		if len(parts) > 0 {
-			v.Lines = append(v.Lines, g.At+": "+strings.Join(parts, "; "))
+			v.Lines = append(v.Lines, curveLine{g.At, strings.Join(parts, "; ")})
 		}
 	}
 	v.tables()
@@ -293,22 +315,21 @@ func runLink(r curve.Run) string {
 func (v *curveView) runs() {
 	for _, p := range v.C.Points {
 		if p.State != curve.Measured {
-			v.Lost = append(v.Lost, curveRow{Label: p.Label, State: strings.ReplaceAll(p.State, "_", " "), Reason: p.Reason})
+			v.Lost = append(v.Lost, curveRow{Label: p.Label, State: strings.ReplaceAll(p.State, "_", " "), Reasons: given(p.Reason)})
 		}
 		for _, r := range p.Runs {
-			var parts []string
-			for _, s := range []string{r.Verdict, r.Reason, r.Hook} {
-				if s != "" {
-					parts = append(parts, s)
-				}
-			}
-			row := curveRow{Label: r.Name, State: strings.ReplaceAll(r.State, "_", " "), Reason: strings.Join(parts, " · ")}
+			row := curveRow{Label: r.Name, State: strings.ReplaceAll(r.State, "_", " "), Reasons: given(r.Verdict, r.Reason, r.Hook)}
 			if r.State == curve.Measured {
 				row.To = runLink(r)
 			}
 			v.Runs = append(v.Runs, row)
 		}
 	}
+}
+
+// given are the texts that say something.
+func given(texts ...string) []string {
+	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 }
 
 func (v *curveView) expected() {

@@ -3,6 +3,7 @@ package html
 import (
 	"bytes"
 	"encoding/json"
+	"html"
 	"os"
 	"regexp"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"tokentape/internal/analysis"
 	"tokentape/internal/analysis/curve"
 	"tokentape/internal/analysis/window"
+	"tokentape/internal/report"
+	dict "tokentape/internal/report/words"
 	"tokentape/internal/sweep"
 )
 
@@ -69,6 +72,40 @@ func TestCurvePage(t *testing.T) {
 	}
 	if WriteCurves(&bytes.Buffer{}, swept(t), Options{Lang: "fr"}) == nil {
 		t.Error("a language that there is not was taken")
+	}
+}
+
+// What the page says in sentences is Chinese where that is asked for, but for what came
+// from outside; the English of each lies beside it, for the switch of the page.
+func TestCurveChinese(t *testing.T) {
+	c := swept(t)
+	var b bytes.Buffer
+	if err := WriteCurves(&b, c, Options{Lang: "zh"}); err != nil {
+		t.Fatal(err)
+	}
+	page, _, _ := strings.Cut(b.String(), "<script")
+	said := 0
+	for _, m := range regexp.MustCompile(`<bdi lang="zh" data-en="([^"]*)" data-zh="([^"]*)">([^<]*)</bdi>`).FindAllStringSubmatch(page, -1) {
+		said++
+		if m[2] != m[3] || m[1] == m[2] {
+			t.Errorf("%q is shown, of %q and %q", m[3], m[1], m[2])
+		}
+		if left := dict.English(html.UnescapeString(m[2]), c.Throughput, "Kleinrock", "Student", "Wilson", "power"); len(left) > 0 {
+			t.Errorf("%q is English in %q", left, m[2])
+		}
+	}
+	if least := 1 + len(c.Notes) + 2*len(c.Rules) + len(c.Points); said < least {
+		t.Errorf("%d sentences are Chinese, want %d or more", said, least)
+	}
+	for _, m := range regexp.MustCompile(`<bdi lang="en">([^<]*)</bdi>`).FindAllStringSubmatch(page, -1) {
+		if html.UnescapeString(m[1]) != c.Points[2].Reason {
+			t.Errorf("only English: %s", m[1])
+		}
+	}
+	for _, d := range analysis.Definitions() {
+		if d.Kind == "point" && report.Chinese(d.Definition) == d.Definition {
+			t.Errorf("%s: no Chinese for its definition", d.Name)
+		}
 	}
 }
 

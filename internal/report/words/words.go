@@ -14,7 +14,7 @@ import (
 var files embed.FS
 
 // console are the files of sentences, by the views that say them first.
-var console = []string{"console.json", "checks.json", "compare.json", "live.json", "why.json", "report.json", "probe.json", "show.json"}
+var console = []string{"console.json", "checks.json", "compare.json", "live.json", "why.json", "report.json", "probe.json", "show.json", "curve.json"}
 
 // languages are those of the views; the first is what they are written in.
 var languages = [2]string{"en", "zh"}

@@ -218,6 +218,7 @@ function curveSwitches() {
     b.textContent = state.lang === "zh" ? "English" : "中文";
     b.lang = state.lang === "zh" ? "en" : "zh";
     relabel();
+    for (const e of findAll("[data-zh]")) { e.textContent = e.dataset[state.lang]; e.lang = state.lang; }
     again();
   });
   find("#print").addEventListener("click", () => print());
