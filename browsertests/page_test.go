@@ -182,7 +182,7 @@ func TestPercentile(t *testing.T) {
 		t.Errorf("rows of window %q", got)
 	}
 	// A failure leads to the requests of its class, an example to its own.
-	b.run(chromedp.Click(`#failures button[data-class="reset"]`, chromedp.ByQuery))
+	b.run(chromedp.Click(`#failures th button[data-go*='"reset"']`, chromedp.ByQuery))
 	if got := ask[string](b, `[...new Set([...document.querySelectorAll("#row-table tbody tr")].map(r => r.children[2].textContent))].join()`); got != "reset" {
 		t.Errorf("rows of outcome %q", got)
 	}
