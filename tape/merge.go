@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -355,6 +356,9 @@ func mergedHeader(parts []*source, differ []Unlike, o MergeOptions) *Header {
 	}
 	if len(distinct(parts, func(h *Header) string { return h.Host.Name })) == 1 {
 		h.Anchor.Machine = first.Anchor.Machine
+		if !slices.ContainsFunc(parts, func(p *source) bool { return !reflect.DeepEqual(p.Header.Envelope, first.Envelope) }) {
+			h.Envelope = first.Envelope
+		}
 	}
 	plan, id := sha256.New(), sha256.New()
 	for i, p := range parts {

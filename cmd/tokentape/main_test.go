@@ -31,6 +31,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("NO_COLOR", "1")
+			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache")) // no envelope but the script's own
 			vectors, err := filepath.Abs("../../internal/importer/aisbench/testdata/vectors")
 			if err != nil {
 				return err

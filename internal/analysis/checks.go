@@ -49,7 +49,8 @@ func (r *run) checks(res *Results, o Options) []Check {
 	}
 	if len(r.parts()) > 0 {
 		all = append(all, r.mergedAlike())
-	} else if r.header.Envelope != nil || r.spec.Telemetry.KernelStamps != "" { // older tapes could not know of it
+	}
+	if r.header.Envelope != nil || r.spec.Telemetry.KernelStamps != "" { // older tapes could not know of it
 		all = append(all, r.clientEnvelope(res))
 	}
 	return all

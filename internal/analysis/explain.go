@@ -167,6 +167,8 @@ func (r *run) explain(res *Results, o Options, e *Explanation, c catalog.Conditi
 		x.server(asked)
 	case catalog.KindTerm:
 		e.Absent = "a word of the report, and no value of a run"
+	case catalog.KindPoint:
+		e.Absent = "a value of a point of a sweep, which one or several runs make: tokentape report SWEEP has it"
 	default:
 		x.ofRun()
 	}

@@ -137,7 +137,7 @@ func execute(t *testing.T, dir, path, program string) (string, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", program)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PATH="+path, "NO_COLOR=1")
+	cmd.Env = append(os.Environ(), "PATH="+path, "NO_COLOR=1", "XDG_CACHE_HOME="+filepath.Join(dir, ".cache"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := os.CreateTemp(t.TempDir(), "out") // a file, since Wait would wait for background writers of a pipe
 	if err != nil {
