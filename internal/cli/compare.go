@@ -52,7 +52,7 @@ is worse; better, same and undecided are 0.`,
 	cmd.Flags().StringSliceVar(&tolerances, "tolerance", nil, "change that does not matter, such as 3%, or METRIC=5% of one metric; may be repeated (default 2%; 10% with one run a side)")
 	cmd.Flags().StringVar(&o.Window, "window", "", window.Usage+"; default: steady where every run has it, else whole")
 	cmd.Flags().BoolVar(&o.FitOnly, "fit-only", false, "leave runs out that are not fit for use")
-	cmd.Flags().StringVar(&format, "format", "console", "console, json, markdown")
+	cmd.Flags().StringVar(&format, "format", "console", "console, json, markdown; of two sweeps html too: their curves over each other")
 	cmd.Flags().BoolVar(&full, "full", false, "every metric on the console")
 	cmd.Flags().StringVar(&lang, "lang", "", langHelp)
 	out.register(cmd, "write to this file, which must not exist yet; default: print")
@@ -61,8 +61,8 @@ is worse; better, same and undecided are 0.`,
 			return err
 		}
 		view, ok := compareViews[format]
-		if !ok {
-			return usageError(fmt.Sprintf("--format %s: unknown", format), "console, json or markdown")
+		if !ok && format != formatHTML {
+			return usageError(fmt.Sprintf("--format %s: unknown", format), "console, json or markdown; html of two sweeps")
 		}
 		in, err := reportLanguage(lang, format, "")
 		if err != nil {
@@ -74,7 +74,10 @@ is worse; better, same and undecided are 0.`,
 		if sweeps, err := a.sweepsOf(args); err != nil {
 			return err
 		} else if sweeps != nil {
-			return a.compareSweeps(sweeps, o, format, full, out)
+			return a.compareSweeps(sweeps, o, format, in, full, out)
+		}
+		if !ok {
+			return usageError("--format html: of two sweeps", "runs over each other on a page: tokentape view DIR")
 		}
 		sides, err := a.findSides(args)
 		if err != nil {

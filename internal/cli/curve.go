@@ -185,7 +185,7 @@ func (a *app) sweepsOf(args []string) ([]string, error) {
 }
 
 // compareSweeps is compare for two sweeps.
-func (a *app) compareSweeps(args []string, o compare.Options, format string, full bool, out outFile) error {
+func (a *app) compareSweeps(args []string, o compare.Options, format, lang string, full bool, out outFile) error {
 	show := a.during("comparing the sweeps")
 	c, err := curve.Compare(args[0], args[1], curve.Options{}, o)
 	show.done()
@@ -203,6 +203,8 @@ func (a *app) compareSweeps(args []string, o compare.Options, format string, ful
 		err = report.CurveCompareJSON(&b, c)
 	case "markdown":
 		err = report.CurveCompareMarkdown(&b, c, ro)
+	case formatHTML:
+		err = html.WriteCurveComparison(&b, c, html.Options{Lang: lang})
 	default:
 		err = report.CurveCompareConsole(&b, c, ro)
 	}

@@ -46,21 +46,11 @@ func writeCurveCompare(w io.Writer, c *curve.Comparison, o Options, p page) erro
 		}
 		p.hang("  "+name+" ", clean(l.Line), plain)
 	}
-	for _, name := range c.On {
-		p.heading(name)
+	for _, one := range CurveCompareTables(c) {
+		p.heading(one.Metric)
 		t := table{head: []string{"point", "A", "B", "change", "interval", "verdict"}}
-		for i := range c.Pairs {
-			pair := &c.Pairs[i]
-			m := metricOf(pair, name)
-			if m == nil {
-				t.rows = append(t.rows, row{cells: []string{clean(pair.Label), dash, dash, dash, dash, dash}})
-				continue
-			}
-			verdict := sign(m)
-			if !m.Decides {
-				verdict = "not judged"
-			}
-			t.rows = append(t.rows, row{cells: []string{clean(pair.Label), sideValue(m, m.A), sideValue(m, m.B), marked(m), reach(m), verdict}})
+		for _, r := range one.Rows {
+			t.rows = append(t.rows, row{cells: []string{clean(r.Label), r.A, r.B, r.Change, r.Interval, r.Verdict}})
 		}
 		p.table(t)
 	}
@@ -82,12 +72,43 @@ func writeCurveCompare(w io.Writer, c *curve.Comparison, o Options, p page) erro
 		}
 	}
 	p.blank()
-	p.hang("  ", curveCompareLegend, dim)
+	p.hang("  ", CurveCompareLegend, dim)
 	_, err := io.WriteString(w, p.b.String())
 	return err
 }
 
-const curveCompareLegend = "change: B − A in percent of A (pt: points of a share), with its interval of 95 % or more; † of the paired rows alone; ~ undecided; " +
+// CurveCompareTable is one deciding metric at every point that both sweeps have.
+type CurveCompareTable struct {
+	Metric string
+	Rows   []CurveCompareRow
+}
+
+// CurveCompareRow is one point, its numbers as people read them.
+type CurveCompareRow struct{ Label, A, B, Change, Interval, Verdict string }
+
+// CurveCompareTables are the tables of a comparison, in the order of its metrics.
+func CurveCompareTables(c *curve.Comparison) []CurveCompareTable {
+	var out []CurveCompareTable
+	for _, name := range c.On {
+		t := CurveCompareTable{Metric: name}
+		for i := range c.Pairs {
+			pair := &c.Pairs[i]
+			r := CurveCompareRow{pair.Label, dash, dash, dash, dash, dash}
+			if m := metricOf(pair, name); m != nil {
+				r = CurveCompareRow{pair.Label, sideValue(m, m.A), sideValue(m, m.B), marked(m), reach(m), sign(m)}
+				if !m.Decides {
+					r.Verdict = "not judged"
+				}
+			}
+			t.Rows = append(t.Rows, r)
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// CurveCompareLegend says what the signs of these tables mean.
+const CurveCompareLegend = "change: B − A in percent of A (pt: points of a share), with its interval of 95 % or more; † of the paired rows alone; ~ undecided; " +
 	"better and worse: different by the test, after correction, and beyond the tolerance; same: the whole interval within it"
 
 func metricOf(p *curve.PointPair, name string) *compare.Metric {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tokentape/internal/analysis/compare"
+	"tokentape/internal/analysis/window"
 	"tokentape/internal/sweep"
 )
 
@@ -35,6 +36,9 @@ type Comparison struct {
 	// Along are the deciding metrics along each curve.
 	Along    []Along  `json:"along"`
 	Warnings []string `json:"warnings"`
+	// Both are the curves of the two sweeps over each other, for charts: At of a curve
+	// begins with A or B.
+	Both *Curves `json:"-"`
 }
 
 // Side is one sweep.
@@ -88,7 +92,7 @@ func Compare(dirA, dirB string, o Options, co compare.Options) (*Comparison, err
 	}
 	out := &Comparison{
 		Schema: CompareSchema, Fit: true, Fields: a.Fields, Pairs: []PointPair{}, OnlyA: []string{}, OnlyB: []string{}, Along: []Along{}, Warnings: []string{},
-		A: Side{dirA, a.Name, a.Line}, B: Side{dirB, b.Name, b.Line},
+		A: Side{dirA, a.Name, a.Line}, B: Side{dirB, b.Name, b.Line}, Both: overlay(a, b),
 	}
 	pairs := out.match(a, b)
 	if len(pairs) == 0 {
@@ -99,7 +103,11 @@ func Compare(dirA, dirB string, o Options, co compare.Options) (*Comparison, err
 	for _, k := range pairs {
 		pa, pb := &a.Points[k[0]], &b.Points[k[1]]
 		p := PointPair{Label: pa.Label, At: pa.At, Verdict: compare.Undecided}
-		c, err := compare.Compare([]compare.Input{tapes(dirA, pa), tapes(dirB, pb)}, co)
+		at1 := co
+		if co.Window == "" && (pa.Window == window.KindWhole || pb.Window == window.KindWhole) {
+			at1.Window = window.KindWhole // where the points themselves are read
+		}
+		c, err := compare.Compare([]compare.Input{tapes(dirA, pa), tapes(dirB, pb)}, at1)
 		if err != nil {
 			p.Why, failed = err.Error(), cmp.Or(failed, err)
 		}
@@ -164,7 +172,7 @@ func (o *Comparison) match(a, b *Curves) (pairs [][2]int) {
 func tapes(dir string, p *Point) compare.Input {
 	in := compare.Input{Path: dir + " " + p.Label}
 	for _, r := range p.Runs {
-		if r.State != Measured {
+		if r.State != Measured || r.LeftOut {
 			continue
 		}
 		if path, err := Tape(filepath.Join(dir, filepath.FromSlash(r.Path))); err == nil {

@@ -43,6 +43,22 @@ var curveWords = sync.OnceValue(func() map[string][2]string {
 // points lead to report.html of their runs beside it. Errors: those of w, a language
 // that is none of Languages, Curves that hold a NaN.
 func WriteCurves(w io.Writer, c *curve.Curves, o Options) error {
+	return writeCurvePage(w, curvePage, c, o, func(p curveFrame) any {
+		v := newCurveView(c, p.lang)
+		v.CSP, v.Style = p.csp, p.style
+		return v
+	})
+}
+
+// curveFrame is what every page with curves has.
+type curveFrame struct {
+	lang, csp string
+	style     template.CSS
+}
+
+// writeCurvePage writes a template with the curves c for its charts. view makes what the
+// template shows.
+func writeCurvePage(w io.Writer, page string, c *curve.Curves, o Options, view func(curveFrame) any) error {
 	if o.Lang == "" {
 		o.Lang = Languages()[0]
 	}
@@ -68,14 +84,12 @@ func WriteCurves(w io.Writer, c *curve.Curves, o Options) error {
 			return template.HTML(`<span data-t="` + template.HTMLEscapeString(key) + `">` + template.HTMLEscapeString(said(key)) + `</span>`)
 		},
 		"s": func(text string) template.HTML { return curveSentence(text, o.Lang) },
-	}).Parse(curvePage)
+	}).Parse(page)
 	if err != nil {
 		return err
 	}
-	v := newCurveView(c, o.Lang)
 	style := Style()
-	v.CSP, v.Style = policy(style, script), template.CSS(style)
-	if err := t.Execute(w, v); err != nil {
+	if err := t.Execute(w, view(curveFrame{o.Lang, policy(style, script), template.CSS(style)})); err != nil {
 		return err
 	}
 	// json.Marshal leaves no < that could end the element.

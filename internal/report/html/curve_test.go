@@ -120,7 +120,7 @@ func TestCurveWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := curvePage + string(script) + string(source)
+	text := curvePage + curveComparePage + string(script) + string(source)
 	asked := map[string]bool{}
 	for _, m := range regexp.MustCompile(`["'](c\.[a-z.]+)["']`).FindAllStringSubmatch(text, -1) {
 		asked[m[1]] = true

@@ -134,7 +134,7 @@ function curveChart(o) {
     columns: () => {
       const rows = o.series().flatMap((s) => s.points.map((p) => ({ at: s.at, ...p })));
       const of = (name, get) => ({ name, values: rows.map(get) });
-      return [of("point", (r) => r.label), of(o.x.name, (r) => r.x.v), of(o.y.name, (r) => r.y.v), of(o.y.name + " low", (r) => r.y.lo), of(o.y.name + " high", (r) => r.y.hi),
+      return [...(sweep.c.curves.length > 1 ? [of(say("c.curve"), (r) => r.at)] : []), of("point", (r) => r.label), of(o.x.name, (r) => r.x.v), of(o.y.name, (r) => r.y.v), of(o.y.name + " low", (r) => r.y.lo), of(o.y.name + " high", (r) => r.y.hi),
         ...(o.front ? [of(say("c.front"), (r) => (r.front ? say("c.yes") : "–"))] : []), of(say("c.knee"), (r) => (r.knee ? say("c.yes") : "–"))];
     },
     label: () => say("chart.label", o.title(), o.series().flatMap((s) => s.points.map((p) => `${p.label}: ${num(p.y.v)} ${o.y.unit}`)).join("; ")),
