@@ -69,6 +69,16 @@ func (r *run) sufficiency(w window.Interval, out *Window, o Options) {
 	}
 }
 
+// Short says that the window has seen fewer generations of requests than the convention
+// asks for: where they move in step, a rate by ends is then off by up to one of them.
+// "" where it has seen enough, or they were not observed.
+func (w *Window) Short() string {
+	if n := w.Facts.ServiceTimes; n != nil && *n < minServiceTimes {
+		return fmt.Sprintf("the %s window is %.1f median service times long (%d wanted)", w.Kind, *n, minServiceTimes)
+	}
+	return ""
+}
+
 // trendShare is the change over a window, as a share of the mean, below which a
 // trend is not worth a word.
 const trendShare = 0.1

@@ -13,5 +13,5 @@ var pointRows = []Entry{
 	{Name: "output_tokens_per_s_per_device", Kind: KindPoint, Title: "tok/s per device", Unit: "tokens/s per device", Better: Higher, Definition: "output_tokens_per_s ÷ all devices", Absent: "no devices in the spec"},
 	{Name: "failed_share", Kind: KindPoint, Unit: "share", Better: Lower, Definition: "failed ÷ (ok + failed) of the run, with Wilson's interval over all runs of the point", Absent: "nothing ended"},
 	{Name: "server_queue", Kind: KindPoint, Title: "server queue", Unit: "requests", Better: Lower, Definition: "mean of server.queue_depth over the window, summed over the metrics pages that have it", Absent: "no metrics page was read, or none has a queue"},
-	{Name: "throughput_per_latency", Kind: KindPoint, Title: "throughput ÷ latency", Unit: "requests/s²", Better: Higher, Definition: "requests_per_s ÷ mean E2E (from due in an open loop): the power of Kleinrock (1979), greatest at the knee", Absent: "either is; or the point is unstable"},
+	{Name: "throughput_per_latency", Kind: KindPoint, Title: "throughput ÷ latency", Unit: "tokens/s²", Better: Higher, Definition: "output_tokens_per_s ÷ mean E2E (from due in an open loop): the power of Kleinrock (1979), greatest at the knee; requests_per_s ÷ mean E2E where no point of the sweep has output tokens", Absent: "either is; or the point is unstable"},
 }

@@ -8,11 +8,12 @@ import (
 )
 
 // power is throughput ÷ latency of a point (Kleinrock, Power and deterministic rules of
-// thumb for probabilistic problems in computer communications, ICC 1979): requests a
-// second ÷ mean E2E. In a closed loop it is, by Little's law, the square of the
-// throughput ÷ the number in flight. It has the intervals of both, joined as ratios.
-func (p *Point) power() {
-	x, t := p.Values["requests_per_s"], p.Values[p.e2e()+".mean"]
+// thumb for probabilistic problems in computer communications, ICC 1979): output tokens a
+// second ÷ mean E2E; of a sweep without tokens, requests a second. (Tokens count when
+// they come; requests when they end, of which a short window holds too many or too few.)
+// It has the intervals of both, joined as ratios.
+func (p *Point) power(throughput string) {
+	x, t := p.Values[throughput], p.Values[p.e2e()+".mean"]
 	v := Value{Why: t.Why}
 	if x.Value != nil && t.Value != nil && *t.Value > 0 {
 		v = Value{Value: ref(*x.Value / *t.Value * 1000)}

@@ -34,6 +34,15 @@ func (c *Curves) choose() {
 	default:
 		c.Throughput = "requests_per_s"
 	}
+	base := "requests_per_s"
+	if tokens {
+		base = "output_tokens_per_s"
+	}
+	for i := range c.Points {
+		if p := &c.Points[i]; p.Window != "" {
+			p.power(base)
+		}
+	}
 }
 
 func (p *Point) has(name string) bool { return p.Values[name].Value != nil }
@@ -73,6 +82,7 @@ func (c *Curves) lay() {
 				return cmp.Compare(x, y)
 			})
 		}
+		c.bunches(g)
 		c.fronts(g)
 		c.saturation(g)
 		c.knee(g)
@@ -200,6 +210,8 @@ func (c *Curves) fronts(g *Curve) {
 		for _, i := range g.Points {
 			p := &c.Points[i]
 			switch {
+			case m == "tpot_ms" && p.tooQuick:
+				f.LeftOut = append(f.LeftOut, i)
 			case p.has(c.Throughput) && p.has(f.Latency):
 				able = append(able, i)
 			case p.State == Measured:

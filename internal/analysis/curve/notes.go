@@ -40,6 +40,7 @@ func (c *Curves) notes(m *sweep.Manifest) {
 		}
 	}
 	c.windowNotes(say)
+	c.bunchNotes(say)
 	unfit := 0
 	for _, p := range c.Points {
 		if p.State == Measured && !p.Fit {
@@ -47,6 +48,9 @@ func (c *Curves) notes(m *sweep.Manifest) {
 		}
 		if p.State == Measured && p.Reason != "" {
 			say("%s: %s", p.Label, p.Reason)
+		}
+		if p.RateMisfit != "" {
+			say("%s: %s", p.Label, p.RateMisfit)
 		}
 		for _, r := range p.Runs {
 			if r.Hook != "" && !strings.HasPrefix(r.Hook, "ok") {
@@ -105,14 +109,14 @@ func (c *Curves) spread(name string) (lo, hi float64, at, to int) {
 func (c *Curves) windowNotes(say func(string, ...any)) {
 	by := map[string][]string{}
 	for _, p := range c.Points {
-		if p.State == Measured {
+		if p.State == Measured && !(p.Window == window.KindWhole && p.WindowWhy == "") { // which was asked for
 			by[p.Window] = append(by[p.Window], p.Label)
 		}
 	}
 	if whole := by[window.KindWhole]; len(whole) > 0 && len(by[window.KindSteady]) > 0 {
-		say("points are of different windows: %s of the whole run, start-up and end included, since they have no steady one to read; the others of the steady one", list(whole))
+		say("points are of different windows: %s of the whole run, start-up and end included, since they have no steady one, or too short a one (about 15 requests for each in flight make one); the others of the steady one", list(whole))
 	} else if len(whole) > 0 {
-		say("no point has a steady window: all are read off whole runs, start-up and end included")
+		say("no point has a steady window that is long enough (about 15 requests for each in flight make one): all are read off whole runs, start-up and end included")
 	}
 	if none := by[""]; len(none) > 0 {
 		say("without the window that was asked for: %s", list(none))
@@ -131,7 +135,7 @@ func list(names []string) string {
 func (c *Curves) rules() {
 	add := func(name, text string) { c.Rules = append(c.Rules, Rule{name, text}) }
 	add("front", fmt.Sprintf("a point is dominated when another one of its curve is clearly better in throughput (%s) or in the latency, and at most %.0f %% worse in the other; clearly: their 95 %% intervals lie apart, or where one has none, they are more than %.0f %% apart", c.Throughput, worseBy*100, apartBy*100))
-	add("knee", "the point at which throughput ÷ latency (requests_per_s ÷ mean E2E, from due in an open loop) is greatest (Kleinrock 1979); a load that the server does not keep up with has none; no knee where it still rises at the end of the ladder")
+	add("knee", "the point at which throughput ÷ latency (output_tokens_per_s ÷ mean E2E, from due in an open loop) is greatest (Kleinrock 1979); a load that the server does not keep up with has none; no knee where it still rises at the end of the ladder")
 	if slices.ContainsFunc(c.Points, func(p Point) bool { return p.Backlog != nil }) {
 		add("saturation", fmt.Sprintf("unstable: the 95 %% interval of the backlog's slope (due and not ended) lies above 0 and the slope is %.0f %% of the offered rate or more; stable: it does not, and the interval ends below %.0f %% of the rate; percentiles of an unstable load depend on how long it went on, and are not shown", material*100, settled*100))
 	} else {

@@ -55,6 +55,7 @@ func (c *Curves) place(m *sweep.Manifest, runs []Result, list []int, o Options) 
 	first := &m.Points[list[0]]
 	p := Point{Name: first.Name, At: first.At, Label: label(m.Fields, first.At), State: NotRun, Fit: true, Values: map[string]Value{}, Runs: []Run{}}
 	var pooled []*Result
+	var places []int // of these in p.Runs
 	var reasons []string
 	for _, i := range list {
 		at, r := &m.Points[i], &runs[i]
@@ -80,9 +81,10 @@ func (c *Curves) place(m *sweep.Manifest, runs []Result, list []int, o Options) 
 		switch {
 		case run.State == Measured && o.FitOnly && !run.Fit:
 			reasons = append(reasons, at.Name+" is left out: "+run.Verdict)
+			p.Runs[len(p.Runs)-1].LeftOut = true
 			p.State = Failed
 		case run.State == Measured:
-			pooled = append(pooled, r)
+			pooled, places = append(pooled, r), append(places, len(p.Runs)-1)
 		default:
 			reasons = append(reasons, at.Name+" "+strings.ReplaceAll(run.State, "_", " ")+tail(run.Reason))
 			if run.State == Failed {
@@ -101,6 +103,8 @@ func (c *Curves) place(m *sweep.Manifest, runs []Result, list []int, o Options) 
 		p.Fit = false
 		return p
 	}
+	pooled = p.long(pooled, places, &reasons)
+	p.Reason = strings.Join(reasons, "; ")
 	p.State, p.Pooled = Measured, len(pooled)
 	for _, r := range pooled {
 		if !r.Res.Verdict.Fit && p.Fit {
@@ -112,8 +116,37 @@ func (c *Curves) place(m *sweep.Manifest, runs []Result, list []int, o Options) 
 	}
 	p.Loop, p.Devices = pooled[0].Res.Load.Loop, pooled[0].Res.About.Devices
 	p.window(pooled, o.Window)
+	p.bursts(pooled)
 	p.failures()
 	return p
+}
+
+// shortRun is the share of the longest run's planned requests below which a run of the
+// same place is no repeat of it, but a look before it.
+const shortRun = 0.5
+
+// long leaves short looks out where a longer run of the place exists: a mean of both
+// would weigh them alike, and lack every percentile that the short one cannot carry.
+func (p *Point) long(pooled []*Result, places []int, reasons *[]string) []*Result {
+	most := int64(0)
+	for _, r := range pooled {
+		most = max(most, r.Res.Counts.Planned)
+	}
+	var kept []*Result
+	var short []string
+	for i, r := range pooled {
+		if n := r.Res.Counts.Planned; float64(n) < shortRun*float64(most) {
+			run := &p.Runs[places[i]]
+			run.LeftOut = true
+			short = append(short, fmt.Sprintf("%s (%d requests)", run.Name, n))
+			continue
+		}
+		kept = append(kept, r)
+	}
+	if len(short) > 0 {
+		*reasons = append(*reasons, fmt.Sprintf("left out beside a run of %d requests: %s", most, list(short)))
+	}
+	return kept
 }
 
 func tail(reason string) string {
@@ -134,6 +167,9 @@ func (p *Point) window(pooled []*Result, asked string) {
 		chosen = nil
 		for _, r := range pooled {
 			w, why := usable(r.Res, kind)
+			if w != nil && asked == "" && kind == window.KindSteady && w.Short() != "" {
+				w, why = nil, w.Short()
+			}
 			if w == nil {
 				if p.WindowWhy == "" {
 					p.WindowWhy = why
@@ -156,6 +192,9 @@ func (p *Point) window(pooled []*Result, asked string) {
 	for i, r := range pooled {
 		each[i] = valuesOf(r, chosen[i])
 		p.Requests += chosen[i].Held()
+		if text := misfit(chosen[i]); text != "" && p.RateMisfit == "" {
+			p.RateMisfit = text
+		}
 		for name := range each[i] {
 			names[name] = true
 		}
@@ -181,7 +220,6 @@ func (p *Point) window(pooled []*Result, asked string) {
 			p.silence()
 		}
 	}
-	p.power()
 }
 
 // silence takes the latencies off a point that the server did not keep up with: they

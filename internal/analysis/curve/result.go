@@ -62,10 +62,14 @@ type Point struct {
 	Window  string `json:"window,omitempty"`
 	// WindowWhy says why it is not the steady one.
 	WindowWhy string `json:"window_why,omitempty"`
-	Requests  int64  `json:"requests"` // ok ones in the windows, over all runs
-	OK        int64  `json:"ok"`
-	Failures  int64  `json:"failed"`
-	Planned   int64  `json:"planned"`
+	// RateMisfit says that requests/s does not fit output tokens/s, in a short window.
+	RateMisfit string `json:"rate_misfit,omitempty"`
+	// Bunched says that token events came in bunches, so that a TPOT can be too short.
+	Bunched  string `json:"bunched,omitempty"`
+	Requests int64  `json:"requests"` // ok ones in the windows, over all runs
+	OK       int64  `json:"ok"`
+	Failures int64  `json:"failed"`
+	Planned  int64  `json:"planned"`
 	// CachedFrom says how cached_ratio is known: observed, inferred, or in part.
 	CachedFrom string   `json:"cached_from,omitempty"`
 	Devices    int64    `json:"devices,omitempty"`
@@ -75,6 +79,8 @@ type Point struct {
 	Values map[string]Value `json:"values"`
 	Front  []string         `json:"front,omitempty"` // latencies in whose front it is
 	Knee   bool             `json:"knee,omitempty"`
+	// tooQuick: its TPOT has no place on a front.
+	tooQuick bool
 }
 
 // Run is one run of a point.
@@ -84,7 +90,8 @@ type Run struct {
 	State   string `json:"state"`
 	Exit    *int   `json:"exit,omitempty"`
 	Reason  string `json:"reason,omitempty"`
-	Hook    string `json:"hook,omitempty"` // what was asked before it, and what came of it
+	Hook    string `json:"hook,omitempty"`     // what was asked before it, and what came of it
+	LeftOut bool   `json:"left_out,omitempty"` // measured, and not in the values of its point
 	Fit     bool   `json:"fit"`
 	Verdict string `json:"verdict,omitempty"`
 	SHA256  string `json:"tape_sha256,omitempty"`
@@ -131,7 +138,7 @@ type Curve struct {
 	Fronts     []Front     `json:"fronts"`
 }
 
-// Knee is the point at which throughput ÷ latency is greatest.
+// Knee is the point at which throughput ÷ latency (throughput_per_latency) is greatest.
 type Knee struct {
 	Point *int   `json:"point"` // index into Curves.Points; null: none within the ladder
 	Among []int  `json:"among"` // points that are not told apart from it, itself included
@@ -152,7 +159,8 @@ type Saturation struct {
 type Front struct {
 	Latency string `json:"latency"` // ttft_ms.p95
 	Points  []int  `json:"points"`
-	// LeftOut are those that lack one of the two, and so were not judged.
+	// LeftOut are those that lack one of the two, or whose TPOT is that of bunches, and so
+	// were not judged.
 	LeftOut []int `json:"left_out,omitempty"`
 }
 

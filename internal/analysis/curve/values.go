@@ -2,6 +2,7 @@ package curve
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -47,6 +48,24 @@ func usable(res *analysis.Results, kind string) (w *analysis.Window, why string)
 		return w, ""
 	}
 	return nil, "no " + kind + " window"
+}
+
+// misfitBy is how far requests/s may lie from what output tokens/s say of it.
+const misfitBy = 0.15
+
+// misfit says where requests/s of a short window does not fit its output tokens/s: a
+// token counts when it came, a request when it ended, and of a few generations of
+// requests that move in step a window holds one end too many. "" where it fits.
+func misfit(w *analysis.Window) string {
+	rate, tokens, each := w.System.RequestsPerS, w.System.OutputTokensPerS, w.Metrics["output_tokens"]
+	if rate == nil || tokens == nil || each == nil || each.Mean == nil || *each.Mean <= 0 || *tokens <= 0 || w.Short() == "" {
+		return ""
+	}
+	by := *tokens / *each.Mean
+	if math.Abs(*rate-by) <= misfitBy*by {
+		return ""
+	}
+	return fmt.Sprintf("%s requests/s do not fit %s output tokens/s at %s a request, which make %s: %s; go by the tokens", digits(*rate), digits(*tokens), digits(*each.Mean), digits(by), w.Short())
 }
 
 // valuesOf are the values of one run in one window.
