@@ -311,7 +311,8 @@ func startDoctorServer(ctx context.Context) (*doctorServer, error) {
 // doctorTarget asks the server that --url names. The error is that it was not reached.
 func (a *app) doctorTarget(ctx context.Context, clk *clock.Clock, j *job, f *specFlags) ([]doctor.Item, error) {
 	if j == nil || len(j.bases) == 0 || !f.cmd.Flags().Changed("url") {
-		return []doctor.Item{doctor.NoTarget("target"), doctor.NoTarget("dns")}, nil
+		inSpec := j != nil && len(j.bases) > 0
+		return []doctor.Item{doctor.NoTarget("target", inSpec), doctor.NoTarget("dns", inSpec)}, nil
 	}
 	shown := j.bases[0].Join("/v1/models")
 	header := j.header()
@@ -401,7 +402,7 @@ func (a *app) printDoctor(rep doctorReport, asJSON bool) error {
 	case doctor.Short:
 		b.WriteString("\nthis host cannot carry what is planned\n")
 	case doctor.Note:
-		b.WriteString("\nnothing forbids a load; the notes say what may cost truth\n")
+		b.WriteString("\nnothing forbids a load; the notes say what can make its numbers wrong or its client slow\n")
 	default:
 		b.WriteString("\nnothing stands in the way\n")
 	}

@@ -94,17 +94,19 @@ func Envelope(e *tape.Envelope, fresh bool, why string) Item {
 		i.Do = "tokentape doctor measures it"
 		return i
 	}
-	i := Item{Name: "envelope", How: how, Limit: fmt.Sprintf("p99 stamp error %s", time.Duration(e.Limit))}
+	i := Item{Name: "envelope", How: how, Limit: "p99 stamp error " + round(time.Duration(e.Limit))}
 	if !fresh {
 		i.How = "measured at " + e.Measured + ": " + how
 	}
+	const mend = "end what else runs here, and measure again: tokentape doctor"
 	most, fastest := e.Most()
 	if most == 0 {
 		p := e.Points[0]
 		i.Value = fmt.Sprintf("not even %s at %g tokens/s each: p99 error %s, %.0f events/s came", streams(p.Streams), p.Rate, round(time.Duration(p.Error)), p.Events)
-		return i.judge(false, Note, "end what else runs here, and measure again: tokentape doctor")
+		return i.judge(false, Note, mend)
 	}
 	var each []string
+	all := true // rates at which some load held
 	for at := 0; at < len(e.Points); {
 		rate := e.Points[at].Rate
 		var held, failed *tape.EnvelopePoint
@@ -117,19 +119,28 @@ func Envelope(e *tape.Envelope, fresh bool, why string) Item {
 			}
 		}
 		if held == nil {
-			each = append(each, fmt.Sprintf("at %g tokens/s not even %s", rate, streams(failed.Streams)))
+			all = false
+			each = append(each, fmt.Sprintf("at %g tokens/s not even %s (%s)", rate, streams(failed.Streams), failure(failed, e.Limit)))
 			continue
 		}
 		text := fmt.Sprintf("%s at %g tokens/s (%.0f/s in all, p99 error %s)", streams(held.Streams), rate, held.Events, round(time.Duration(held.Error)))
 		if failed != nil && failed.Streams > held.Streams {
-			text += fmt.Sprintf(", not %d (%s)", failed.Streams, round(time.Duration(failed.Error)))
+			text += fmt.Sprintf(", not %d (%s)", failed.Streams, failure(failed, e.Limit))
 		} else {
 			text += ", more was not tried"
 		}
 		each = append(each, text)
 	}
 	i.Value = strings.Join(each, "; ")
-	return i.number(fastest, "events/s").judge(true, Note, "")
+	return i.number(fastest, "events/s").judge(all, Note, "tokens may come no quicker than at the rate that held, or "+mend)
+}
+
+// failure is why a load did not hold: its stamps were too far off, or too little came.
+func failure(p *tape.EnvelopePoint, limit int64) string {
+	if p.Error > limit {
+		return "p99 error " + round(time.Duration(p.Error))
+	}
+	return fmt.Sprintf("%.0f of %.0f/s came", p.Events, float64(p.Streams)*p.Rate)
 }
 
 func streamsOf(p *tape.EnvelopePoint) int64 {

@@ -139,7 +139,7 @@ func late(name, how string, l Lateness, limit time.Duration, do string) Item {
 	if l.N == 0 {
 		return absent(name, "not measured", how)
 	}
-	i := Item{Name: name, Value: fmt.Sprintf("late by p50 %s, p99 %s, most %s", round(l.P50), round(l.P99), round(l.Max)), Limit: "p99 " + limit.String(), How: fmt.Sprintf("%s; %d times", how, l.N)}
+	i := Item{Name: name, Value: fmt.Sprintf("late by p50 %s, p99 %s, most %s", round(l.P50), round(l.P99), round(l.Max)), Limit: "p99 " + round(limit), How: fmt.Sprintf("%s; %d times", how, l.N)}
 	return i.number(float64(l.P99)/1e6, "ms").judge(l.P99 <= limit, Note, do)
 }
 
@@ -152,7 +152,7 @@ func clockSource(r Readings) Item {
 	if r.Clock <= 0 {
 		return absent("clock", name, how)
 	}
-	i := Item{Name: "clock", Value: fmt.Sprintf("%s, %d ns a reading", name, r.Clock.Nanoseconds()), Limit: clockCost.String(), How: how}
+	i := Item{Name: "clock", Value: fmt.Sprintf("%s, %d ns a reading", name, r.Clock.Nanoseconds()), Limit: fmt.Sprintf("%d ns", clockCost.Nanoseconds()), How: how}
 	return i.number(float64(r.Clock.Nanoseconds()), "ns").judge(r.Clock <= clockCost, Note,
 		"a source that the kernel reads without a system call: echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, as root and where available_clocksource lists it")
 }
@@ -270,12 +270,25 @@ func proxies(env func(string) (string, bool)) Item {
 		"nothing, if the way should be direct: tokentape obeys them only with target.proxy: environment, where other tools do without being told")
 }
 
-// round is a duration with as many digits as people read.
-func round(d time.Duration) time.Duration {
-	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
-		if d >= unit {
-			return d.Round(unit / 100)
-		}
+// round is a duration in ms with three digits, from a second on in s: one unit for what
+// is compared line by line.
+func round(d time.Duration) string {
+	v, unit := float64(d)/1e6, "ms"
+	if d >= time.Second {
+		v, unit = d.Seconds(), "s"
 	}
-	return d
+	digits := 0
+	switch {
+	case v > 0 && v < 1:
+		digits = 3
+	case v < 10:
+		digits = 2
+	case v < 100:
+		digits = 1
+	}
+	text := strconv.FormatFloat(v, 'f', digits, 64)
+	if digits > 0 {
+		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	}
+	return text + " " + unit
 }

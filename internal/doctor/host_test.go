@@ -31,8 +31,8 @@ func TestHost(t *testing.T) {
 		value         string
 	}{
 		"a quiet host":  {func(*Readings) {}, "", OK, ""},
-		"late":          {func(r *Readings) { r.Precise.P99 = 2e6 }, "timer", Note, "p99 2ms"},
-		"late timers":   {func(r *Readings) { r.Plain.P99 = 6e6 }, "sleep", Note, "p99 6ms"},
+		"late":          {func(r *Readings) { r.Precise.P99 = 2e6 }, "timer", Note, "p99 2 ms"},
+		"late timers":   {func(r *Readings) { r.Plain.P99 = 6e6 }, "sleep", Note, "p99 6 ms"},
 		"no timers":     {func(r *Readings) { r.Precise = Lateness{} }, "timer", None, "not measured"},
 		"slow clock":    {func(r *Readings) { r.Clock, r.Host.ClockSource = 2000, "hpet" }, "clock", Note, "hpet, 2000 ns"},
 		"stolen":        {func(r *Readings) { r.After.Steal = tape.Some(400.) }, "steal", Note, "10 %"},
@@ -176,7 +176,11 @@ func TestKeep(t *testing.T) {
 
 func TestEnvelopeItem(t *testing.T) {
 	p := func(n int64, rate float64, held bool) tape.EnvelopePoint {
-		return tape.EnvelopePoint{Streams: n, Rate: rate, Events: float64(n) * rate, Error: 500_000, Held: held}
+		off := int64(500_000)
+		if !held {
+			off = 1_500_000
+		}
+		return tape.EnvelopePoint{Streams: n, Rate: rate, Events: float64(n) * rate, Error: off, Held: held}
 	}
 	for name, tc := range map[string]struct {
 		e       *tape.Envelope
@@ -184,13 +188,35 @@ func TestEnvelopeItem(t *testing.T) {
 		value   string
 	}{
 		"none":         {nil, None, "because"},
-		"an edge":      {&tape.Envelope{Limit: 1e6, Points: []tape.EnvelopePoint{p(64, 20, true), p(128, 20, true), p(192, 20, false)}}, OK, "128 streams at 20 tokens/s (2560/s in all, p99 error 500µs), not 192"},
+		"an edge":      {&tape.Envelope{Limit: 1e6, Points: []tape.EnvelopePoint{p(64, 20, true), p(128, 20, true), p(192, 20, false)}}, OK, "128 streams at 20 tokens/s (2560/s in all, p99 error 0.5 ms), not 192 (p99 error 1.5 ms)"},
 		"no edge":      {&tape.Envelope{Limit: 1e6, Points: []tape.EnvelopePoint{p(64, 20, true)}}, OK, "more was not tried"},
-		"one rate not": {&tape.Envelope{Limit: 1e6, Points: []tape.EnvelopePoint{p(64, 20, true), p(64, 100, false)}}, OK, "at 100 tokens/s not even 64 streams"},
+		"one rate not": {&tape.Envelope{Limit: 1e6, Points: []tape.EnvelopePoint{p(64, 20, true), p(64, 100, false)}}, Note, "at 100 tokens/s not even 64 streams (p99 error 1.5 ms)"},
+		"too little":   {&tape.Envelope{Limit: 1e6, Points: []tape.EnvelopePoint{p(64, 20, true), {Streams: 64, Rate: 100, Events: 3000, Error: 400_000}}}, Note, "not even 64 streams (3000 of 6400/s came)"},
 		"nothing held": {&tape.Envelope{Limit: 1e6, Points: []tape.EnvelopePoint{p(64, 20, false)}}, Note, "not even 64 streams at 20 tokens/s each"},
 	} {
-		if i := Envelope(tc.e, true, "because"); i.Verdict != tc.verdict || !strings.Contains(i.Value, tc.value) {
+		if i := Envelope(tc.e, true, "because"); i.Verdict != tc.verdict || !strings.Contains(i.Value, tc.value) || (i.Verdict == Note) != (i.Do != "" && i.Verdict != None) {
 			t.Errorf("%s: %+v", name, i)
+		}
+	}
+}
+
+// Durations that stand below each other have one unit, and keep their digits.
+func TestRound(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0 ms", 2500 * time.Nanosecond: "0.003 ms", 402_900: "0.403 ms", time.Millisecond: "1 ms", 5_814_000: "5.81 ms", 81_420_000: "81.4 ms",
+		100 * time.Millisecond: "100 ms", 250_400_000: "250 ms", time.Second: "1 s", 12_345 * time.Millisecond: "12.3 s", 20 * time.Second: "20 s", 100 * time.Second: "100 s",
+	} {
+		if got := round(d); got != want {
+			t.Errorf("%d: %q, want %q", d, got, want)
+		}
+	}
+}
+
+// A spec names a target, but only --url has it contacted.
+func TestNoTarget(t *testing.T) {
+	for inSpec, want := range map[bool]string{false: "no target was named", true: "the spec's target is not contacted without --url"} {
+		if i := NoTarget("dns", inSpec); i.Name != "dns" || i.Verdict != None || !strings.Contains(i.Value, want) {
+			t.Errorf("%v: %+v", inSpec, i)
 		}
 	}
 }

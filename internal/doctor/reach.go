@@ -123,7 +123,7 @@ func Loopback(t Trip, err error) Item {
 	if err != nil || len(t.GET) == 0 {
 		return absent(name, fmt.Sprintf("not reached: %v", err), how)
 	}
-	i := Item{Name: name, Value: trip(t), Limit: "GET p50 " + slowLoopback.String(), How: how}
+	i := Item{Name: name, Value: trip(t), Limit: "GET p50 " + round(slowLoopback), How: how}
 	mid := t.GET[len(t.GET)/2]
 	return i.number(float64(mid)/1e6, "ms").judge(mid <= slowLoopback, Note, "end what else runs here: this way costs tens of microseconds on a quiet host")
 }
@@ -143,9 +143,14 @@ func Target(shown string, t Trip, err error) Item {
 	return i.number(float64(t.GET[len(t.GET)/2])/1e6, "ms")
 }
 
-// NoTarget is an item of a target when none was named.
-func NoTarget(name string) Item {
-	return absent(name, "no target was named: --url HOST:PORT", "with --url: connections, GETs, and a look-up of its name")
+// NoTarget is an item of a target when none was named, or, with inSpec, by the spec
+// alone, whose server is left in peace.
+func NoTarget(name string, inSpec bool) Item {
+	why := "no target was named: --url HOST:PORT"
+	if inSpec {
+		why = "the spec's target is not contacted without --url HOST:PORT"
+	}
+	return absent(name, why, "with --url: connections, GETs, and a look-up of its name")
 }
 
 func trip(t Trip) string {
@@ -156,7 +161,7 @@ const slowDNS = 100 * time.Millisecond
 
 // DNS is the item of a look-up.
 func DNS(a Answers, err error) Item {
-	i := Item{Name: "dns", Verdict: OK, Limit: slowDNS.String(), How: "one look-up by this host's resolver"}
+	i := Item{Name: "dns", Verdict: OK, Limit: round(slowDNS), How: "one look-up by this host's resolver"}
 	switch {
 	case err != nil:
 		i.Verdict, i.Value, i.Do = Note, err.Error(), "the name's spelling, /etc/resolv.conf, or an address in place of the name"
