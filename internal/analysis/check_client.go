@@ -85,7 +85,7 @@ func (r *run) clientBound(res *Results) Check {
 		evidence = append(evidence, "the recorder could not keep up")
 	}
 	if busy, own := r.hostBusy(), res.Load.CPUMean; len(evidence) > 0 && busy != nil && own != nil && *busy-*own > 0.5*float64(r.header.Host.CPUs) {
-		evidence = append(evidence, fmt.Sprintf("this machine was busy with other work: %.1f cores, of which tokentape %.2f (it may use %d)", *busy, *own, r.header.Host.CPUs))
+		evidence = append(evidence, fmt.Sprintf(OtherWork+": %.1f cores, of which tokentape %.2f (it may use %d)", *busy, *own, r.header.Host.CPUs))
 	}
 	if d := res.Load.RunDelay; len(evidence) > 0 && d != nil && *d > delayThreads {
 		evidence = append(evidence, fmt.Sprintf("%s of its threads, in the mean, were ready and had no processor", digits(*d)))
@@ -109,6 +109,9 @@ func clientWaited(res *Results) (word string, over bool) {
 	}
 	return fmt.Sprintf("client wait p99 %s ms (limit %.0f ms)", digits(*l.ClientWaitP99MS), waitMS), *l.ClientWaitP99MS > waitMS
 }
+
+// OtherWork begins the evidence of client_bound that other programs had the machine.
+const OtherWork = "this machine was busy with other work"
 
 // hostBusy is how many cores of the client's host were busy, in the mean; nil when
 // that could not be read.

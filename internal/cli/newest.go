@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"tokentape/internal/search"
 )
 
 // findRun accepts what findTape does, and a folder of runs: the newest one in it,
@@ -70,6 +72,30 @@ func oneRun(verb string, at int) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// findSearch is the folder of a search, or the newest search in a folder of runs, which
+// is said; what is neither stays as it is, for the reader to refuse.
+func (a *app) findSearch(arg string) string {
+	dir := filepath.Clean(arg)
+	if _, err := os.Stat(filepath.Join(dir, sweepSpec)); err == nil {
+		return dir
+	}
+	list, _ := filepath.Glob(filepath.Join(globbed(dir), "*-search*", search.FileName))
+	if len(list) == 0 {
+		return dir
+	}
+	newest := filepath.Dir(slices.MaxFunc(list, func(x, y string) int { // TIME-search, TIME-search-2 … TIME-search-10
+		const stamp = len("2006-01-02T150405Z")
+		x, y = filepath.Base(filepath.Dir(x)), filepath.Base(filepath.Dir(y))
+		return cmp.Or(strings.Compare(x[:min(stamp, len(x))], y[:min(stamp, len(y))]), len(x)-len(y), strings.Compare(x, y))
+	}))
+	which := "the only search"
+	if len(list) > 1 {
+		which = fmt.Sprintf("the newest of %d searches", len(list))
+	}
+	fmt.Fprintf(a.stderr, "tokentape: %s, %s in %s\n", newest, which, arg)
+	return newest
 }
 
 // stampName is the name of a run's folder, and what tells two of one second apart.

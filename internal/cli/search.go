@@ -131,7 +131,7 @@ func (a *app) search(ctx context.Context, args []string, f *specFlags, o runOpti
 	silent.stdout = io.Discard
 	dir := ""
 	if len(args) == 1 && isDir(args[0]) {
-		dir = filepath.Clean(args[0])
+		dir = a.findSearch(args[0])
 		if err := so.fit(f); err != nil {
 			return err
 		}
@@ -356,6 +356,9 @@ func (q *quest) announce() {
 	fmt.Fprintf(w, "search      %s from %.4g to %s · precision %g %%\n", p.For, p.From, p.Load(p.To), 100*p.Precision)
 	fmt.Fprintf(w, "limits      %s\n", strings.Join(q.file.SLO, ", "))
 	fmt.Fprintf(w, "looks       at most %d, each bound at %.4g %% · a look is %s, less far from the limit, up to four times as much near it\n", p.MostLooks, 100*q.file.Level, length)
+	if n := p.Enough(); p.Goal == search.Highest && n > p.MostLooks {
+		fmt.Fprintf(w, "            they may not do: up to %d where each decides (%d of them measure the winner again): --most-looks %d\n", n, search.Reserve, n)
+	}
 	switch {
 	case q.file.EstimateS != nil:
 		fmt.Fprintf(w, "time        at most about %s\n", long(time.Duration(*q.file.EstimateS*1e9)))

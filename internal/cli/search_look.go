@@ -51,11 +51,26 @@ func requestLimits(s *spec.Spec) map[string]float64 {
 	return out
 }
 
-// limitsOf are all limits as texts.
+// strict are the limits on requests that search.slo gives with <; report.slo has none.
+func strict(s *spec.Spec) map[string]bool {
+	out := map[string]bool{}
+	for _, text := range s.Search.SLO {
+		if c, err := catalog.Parse(text); err == nil && c.PerRequest() && c.Op == "<" {
+			out[c.Name] = true
+		}
+	}
+	return out
+}
+
+// limitsOf are all limits as texts, as they were given.
 func limitsOf(s *spec.Spec) []string {
-	out := []string{}
+	out, below := []string{}, strict(s)
 	for name, v := range requestLimits(s) {
-		out = append(out, fmt.Sprintf("%s <= %g of a request", name, v))
+		op := "<="
+		if below[name] {
+			op = "<"
+		}
+		out = append(out, fmt.Sprintf("%s %s %g of a request", name, op, v))
 	}
 	slices.Sort(out)
 	for _, c := range s.Search.Conditions() {
@@ -66,7 +81,7 @@ func limitsOf(s *spec.Spec) []string {
 
 func (q *quest) ask() evidence.Ask {
 	w := q.base.Search
-	return evidence.Ask{Limits: requestLimits(q.base), Share: w.Share, Conditions: w.Conditions(), FailedShare: q.base.Limits.FailedShare, Goodput: w.Goal == search.Goodput, For: w.For}
+	return evidence.Ask{Limits: requestLimits(q.base), Share: w.Share, Conditions: w.Conditions(), FailedShare: q.base.Limits.FailedShare, Goodput: w.Goal == search.Goodput, For: w.For, Below: strict(q.base)}
 }
 
 // unitsAhead is how many declared lengths a search is reckoned to take, for each look
@@ -156,7 +171,7 @@ func (q *quest) look(ctx context.Context, step search.Step) (l *search.Look, fau
 	case e.res == nil || e.dir == "" || !slices.Contains(goOn, e.code) && e.code != exitNothing:
 		return nil, search.EndRun, nil
 	}
-	l = &search.Look{Step: step, Seed: seed, Run: q.m.Points[i].Run, Exit: e.code, Requests: e.res.Counts.OK + e.res.Counts.Failed, TookS: e.took.Seconds()}
+	l = &search.Look{Step: step, Seed: seed, Run: q.m.Points[i].Run, Exit: e.code, Requests: e.res.Counts.OK + e.res.Counts.Failed, TookS: e.took.Seconds(), OtherWork: evidence.OtherWork(e.res)}
 	if stages != nil {
 		l.Client, l.Unfit = evidence.Usable(e.res)
 		l.Stages = evidence.Stages(e.res, q.ask(), stages, q.base.Search.Ramp.D().Seconds()/float64(len(stages)))

@@ -210,7 +210,11 @@ func (s *series) showPlan(todo []int, only bool) error {
 		}
 	}
 	if few > 0 {
-		fmt.Fprintf(&b, "note: %d of them measure fewer than %d requests, too few for intervals; a p99 takes 100\n", few, stat.LeastUnits)
+		verb := "measure"
+		if few == 1 {
+			verb = "measures"
+		}
+		fmt.Fprintf(&b, "note: %d of %d %s fewer than %d requests, too few for intervals; a p99 takes 100\n", few, len(todo), verb, stat.LeastUnits)
 	}
 	if !s.distinct() {
 		fmt.Fprintln(&b, "note: all points send the same rows (sweep.prompts: same): from the second on the server's prefix cache may hold them, and a point is then faster than its load is light; the cached share says how far")

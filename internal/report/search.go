@@ -83,6 +83,7 @@ func (p *page) search(f *search.File, full bool) {
 		p.fact("seeds", strings.Trim(fmt.Sprint(v.Seeds), "[]"))
 	}
 	p.list("To be known", v.Notes, yellow)
+	p.list("What next", v.Next, plain)
 }
 
 // searchLooks are the looks in the order in which they were made.

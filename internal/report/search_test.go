@@ -66,3 +66,21 @@ func TestSearch(t *testing.T) {
 		t.Error("a NaN was written")
 	}
 }
+
+// What to do for more stands last.
+func TestSearchNext(t *testing.T) {
+	f := sought(t)
+	f.Verdict.Next = []string{"look further: --to 128"}
+	for name, write := range map[string]func(*bytes.Buffer) error{
+		"console":  func(b *bytes.Buffer) error { return SearchConsole(b, f, Options{Width: 100}) },
+		"markdown": func(b *bytes.Buffer) error { return SearchMarkdown(b, f, Options{}) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if _, after, _ := strings.Cut(b.String(), "What next"); !strings.Contains(after, "look further: --to 128") {
+			t.Errorf("%s: %s", name, b.String())
+		}
+	}
+}

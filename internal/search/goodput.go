@@ -41,8 +41,8 @@ func apart(a, b *Fact, alpha float64) bool {
 func (s *state) findGoodput() (step Step, candidate float64) {
 	p := s.p
 	for _, pl := range s.places {
-		if !pl.holds() && pl.decision != Fails && !pl.settled && s.left(reserve+1) >= 0 {
-			return longer(pl, KindLonger), s.best(p.Alpha())
+		if !pl.holds() && pl.decision != Fails && !pl.settled && s.left(s.kept+1) >= 0 {
+			return longer(pl), s.best(p.Alpha())
 		}
 	}
 	if len(s.places) == 0 {

@@ -8,6 +8,7 @@ const (
 	KindBracket = "bracket" // doubling or halving until the limit lies between two places
 	KindBisect  = "bisect"  // between the highest that holds and the lowest that does not
 	KindLonger  = "longer"  // an undecided place again
+	KindAgain   = "again"   // one whose look was of no use, as long as before
 	KindConfirm = "confirm" // the winner again, with seeds and prompts of its own
 )
 
@@ -35,6 +36,8 @@ type Look struct {
 	// used for another reason; "": neither.
 	Client string `json:"client,omitempty"`
 	Unfit  string `json:"unfit,omitempty"`
+	// OtherWork: the client's machine was busy with other work, which made Client.
+	OtherWork bool `json:"other_work,omitempty"`
 	// Stages are those of a ramp.
 	Stages []Stage `json:"stages,omitempty"`
 	// Decision of the place with this look, and why.

@@ -2,6 +2,7 @@ package search
 
 import (
 	"math"
+	"slices"
 )
 
 // Why a search ends.
@@ -21,11 +22,16 @@ type state struct {
 	places []*place // looked at to find the limit
 	again  []*place // measured again
 	lo, hi *place   // the highest that holds below hi; the lowest that does not hold
+	kept   int      // looks that are not spent on finding the limit
 	order  bool     // what holds lies below what does not
 }
 
 func (p Params) state(looks []Look) *state {
-	s := &state{p: p, looks: looks, places: p.places(looks, false), again: p.places(looks, true), order: true}
+	s := &state{p: p, looks: looks, places: p.places(looks, false), again: p.places(looks, true), order: true, kept: spare}
+	held := slices.ContainsFunc(s.places, (*place).holds)
+	if p.Goal == Highest && held && slices.ContainsFunc(s.places, func(pl *place) bool { return pl.settled && !pl.holds() }) {
+		s.kept = Reserve
+	}
 	var fails *place
 	for _, pl := range s.places {
 		switch {
@@ -36,7 +42,7 @@ func (p Params) state(looks []Look) *state {
 			if fails != nil {
 				s.order = false
 			}
-		case pl.decision == Fails || pl.settled || s.left(reserve+1) < 0:
+		case pl.decision == Fails || pl.settled || s.left(s.kept+1) < 0:
 			if s.hi == nil {
 				s.hi = pl
 			}
@@ -65,34 +71,34 @@ func (p Params) Next(looks []Look) (step Step, ok bool, why string) {
 	step, candidate := find()
 	wanted := step.Kind != ""
 	if wanted && len(s.again) == 0 {
-		if s.left(reserve) > 0 && s.fits(step, candidate) {
+		switch {
+		case s.left(s.kept) <= 0:
+			why = EndLooks
+		case !s.fits(step, candidate):
+			why = EndTime
+		default:
 			return step, true, ""
 		}
 		if candidate == 0 {
-			return Step{}, false, s.short()
+			return Step{}, false, why
 		}
 	}
-	step, done := s.confirm(candidate)
+	again, done := s.confirm(candidate)
 	switch {
-	case done && wanted: // a bound ended the looks before the limit was known
-		return Step{}, false, s.short()
-	case done:
-		return Step{}, false, EndDecided
-	case s.left(0) <= 0 || !s.fits(step, 0):
-		return Step{}, false, s.short()
+	case !done && s.left(0) > 0 && s.fits(again, 0):
+		return again, true, ""
+	case !done && s.left(0) > 0:
+		return Step{}, false, EndTime
+	case !done:
+		return Step{}, false, EndLooks
 	}
-	return step, true, ""
-}
-
-// short says which bound ends a search that is not done.
-func (s *state) short() string {
-	if s.left(reserve) <= 0 {
-		return EndLooks
+	if held, above := s.measured(); wanted && held != nil && above == nil { // a bound ended the looks before the limit was known
+		if s.left(s.kept) <= 0 {
+			return Step{}, false, EndLooks
+		}
+		return Step{}, false, EndTime
 	}
-	if s.p.AtMostS > 0 && s.took() > 0 {
-		return EndTime
-	}
-	return EndLooks
+	return Step{}, false, EndDecided
 }
 
 func (s *state) took() (t float64) {
@@ -116,11 +122,15 @@ func (s *state) fits(step Step, candidate float64) bool {
 }
 
 // longer is another look at a place that is not settled.
-func longer(pl *place, kind string) Step {
-	if pl.times < 1 {
-		return Step{Kind: kind, At: pl.at, Times: 1}
+func longer(pl *place) Step {
+	step := Step{Kind: KindLonger, At: pl.at, Times: 1}
+	if pl.times >= 1 {
+		step.Times = math.Round(pl.times) + 1
 	}
-	return Step{Kind: kind, At: pl.at, Times: math.Round(pl.times) + 1}
+	if last := pl.looks[len(pl.looks)-1]; !last.usable() && step.Times <= last.Times {
+		step.Kind = KindAgain
+	}
+	return step
 }
 
 // find is the next look for the limit, without a kind where there is none to make,
@@ -131,12 +141,12 @@ func (s *state) find() (step Step, candidate float64) {
 	}
 	for _, pl := range s.places {
 		if !pl.holds() && !pl.settled && (s.hi == nil || pl.at < s.hi.at) {
-			return longer(pl, KindLonger), candidate
+			return longer(pl), candidate
 		}
 	}
 	p := s.p
 	if s.lo != nil && s.hi != nil && s.lo.times < 1 { // begun from an empty server, a short look may hold by that
-		return longer(s.lo, KindLonger), candidate
+		return longer(s.lo), candidate
 	}
 	var at float64
 	kind := KindBracket
@@ -154,8 +164,8 @@ func (s *state) find() (step Step, candidate float64) {
 		at = p.place(s.lo.at * 2)
 	case p.close(s.lo.at, s.hi.at):
 		// Looks that are left are spent on what is undecided just above.
-		if s.hi.decision == Undecided && s.hi.times < most && s.left(reserve) > 0 {
-			return longer(s.hi, KindLonger), candidate
+		if s.hi.decision == Undecided && s.hi.times < most && s.left(s.kept) > 0 {
+			return longer(s.hi), candidate
 		}
 		return Step{}, candidate
 	default:

@@ -25,8 +25,14 @@ const (
 	least   = 0.125
 )
 
-// reserve is how many looks are kept for measuring the winner again.
-const reserve = 4
+// How many looks are kept for measuring the winner again: Reserve once the limit lies
+// between two places, since those measurements bisect as well; spare before, so that
+// what is kept does not end the looks that are to find the two, and of goodput, whose
+// measurements choose nothing.
+const (
+	Reserve = 4
+	spare   = 1
+)
 
 // Params say what is searched. They are fixed before the first look.
 type Params struct {
@@ -151,6 +157,47 @@ func (p Params) Estimate() float64 {
 		t = p.AtMostS
 	}
 	return t
+}
+
+// Enough is how many looks a search takes from its beginning where no place is looked at
+// twice to find the limit: as many as reach To, halve what is left, and measure again.
+func (p Params) Enough() int {
+	n := p.beyond(p.From, p.To) + 1
+	if p.Ramp {
+		n++
+	}
+	return n
+}
+
+// beyond is how many looks are still needed when lo is the highest load that holds and
+// nothing up to hi is known; hi itself is looked at, too.
+func (p Params) beyond(lo, hi float64) (n int) {
+	gap := 0
+	for lo < hi {
+		up := min(p.place(lo*2), hi)
+		gap = max(gap, p.halvings(lo, up))
+		lo, n = up, n+1
+	}
+	if p.short(hi) < 1 { // a short look that holds is made longer before what lies above is halved
+		n++
+	}
+	return n + gap + Reserve
+}
+
+// halvings is how often the gap from lo to hi is halved until it is close.
+func (p Params) halvings(lo, hi float64) (n int) {
+	for !p.close(lo, hi) {
+		at := p.place(math.Sqrt(lo * hi))
+		if at <= lo || at >= hi {
+			break
+		}
+		if n++; hi-at >= at-lo { // a concurrency's halves are not alike
+			lo = at
+		} else {
+			hi = at
+		}
+	}
+	return n
 }
 
 // Load writes a load with its unit.

@@ -40,6 +40,8 @@ type Verdict struct {
 	Line string `json:"line"` // in one sentence
 	// Notes name what is odd: what holds above what fails, looks that were not used.
 	Notes []string `json:"notes,omitempty"`
+	// Next is what to do for more.
+	Next []string `json:"next,omitempty"`
 }
 
 // Conclude is the verdict after these looks; end says why there is no further one.
@@ -84,13 +86,28 @@ func (p Params) Conclude(looks []Look, end string) Verdict {
 	if !s.order && p.Goal != Goodput {
 		v.Notes = append(v.Notes, "not monotone: "+s.disorder()+"; the limit is sought below the lowest load that fails")
 	}
+	v.Notes = append(v.Notes, unused(looks)...)
+	v.Line, v.Next = p.line(&v, s), p.next(&v, s)
+	return v
+}
+
+// unused are the looks that say nothing of the server: with the reason where the log of
+// looks, which gives that of the place, does not have it.
+func unused(looks []Look) (notes []string) {
+	var there []string
 	for _, l := range looks {
-		if !l.usable() && l.Kind != KindRamp {
-			v.Notes = append(v.Notes, fmt.Sprintf("look %d was not used: %s", l.N, l.Client+l.Unfit))
+		switch why := l.Client + l.Unfit; {
+		case l.usable() || l.Kind == KindRamp:
+		case l.Why == why:
+			there = append(there, fmt.Sprint(l.N))
+		default:
+			notes = append(notes, fmt.Sprintf("look %d was not used: %s", l.N, why))
 		}
 	}
-	v.Line = p.line(&v, s)
-	return v
+	if len(there) > 0 {
+		notes = append([]string{"not used, for what the log says of them: look " + strings.Join(there, ", ")}, notes...)
+	}
+	return notes
 }
 
 func (s *state) disorder() string {
@@ -130,12 +147,18 @@ func (p Params) line(v *Verdict, s *state) string {
 	case None:
 		return fmt.Sprintf("nothing holds: not even the least that was asked for, %s", p.Load(p.From))
 	case Client:
-		if v.At == nil {
+		busy := s.otherWork(*v.Above)
+		switch {
+		case v.At == nil && busy:
+			return fmt.Sprintf("this machine was busy with other work at %s, the least that was asked for: nothing is known of the server", p.Load(p.From))
+		case v.At == nil:
 			return fmt.Sprintf("the client could not carry even %s: nothing is known of the server", p.Load(p.From))
+		case busy:
+			return fmt.Sprintf("%s holds; at %s this machine was busy with other work, so that the server's limit is not known", p.Load(*v.At), p.Load(*v.Above))
 		}
 		return fmt.Sprintf("%s holds; the client could not carry %s, so that the server's limit is not known", p.Load(*v.At), p.Load(*v.Above))
 	}
-	why := map[string]string{EndLooks: "the declared looks are used up", EndTime: "the time is used up", EndRows: "the rows of the dataset are used up",
+	why := map[string]string{EndLooks: s.usedUp(), EndTime: "the time is used up", EndRows: "the rows of the dataset are used up",
 		EndInterrupted: "it was interrupted", EndRun: "a run broke"}[v.End]
 	if why == "" {
 		why = "what was looked at stays undecided"

@@ -235,8 +235,8 @@ func (c *checker) bounds() {
 		c.s.Workload.Sessions && l.Think.Mean > 0 && l.Think.Kind != "fixed" && c.s.Seeds.Think == nil ||
 		l.Attempts > 1 && l.Retry.Backoff.Initial > 0 && l.Retry.Backoff.Jitter > 0 && c.s.Seeds.Retry == nil ||
 		l.Abandon.Share > 0 && l.Abandon.Share < 1 && c.s.Seeds.Abandon == nil
-	if !drawn && c.s.given("seeds.run") {
-		c.note("seeds.run", "", "nothing is drawn from it but the prompts of a trace: all else is fixed without it")
+	if !drawn && c.s.given("seeds.run") && c.s.from["seeds.run"].origin != lookOrigin {
+		c.note("seeds.run", "", "nothing is drawn from it: arrivals and order are fixed here (a trace has its prompts made from it)")
 	}
 }
 

@@ -172,13 +172,16 @@ type LookAt struct {
 	Ramp []float64
 }
 
+// lookOrigin is that of what a search gives its looks.
+const lookOrigin = "search"
+
 // LookSets are the assignments of one look, for ReadPoint: an ordinary run of its own
 // load, length, seed and limits.
 func (s *Spec) LookSets(l LookAt) []PointSet {
 	w := s.Search
 	var sets []PointSet
 	give := func(path, value string) {
-		sets = append(sets, PointSet{Set: Set{Path: path, Value: value, Origin: "search"}})
+		sets = append(sets, PointSet{Set: Set{Path: path, Value: value, Origin: lookOrigin}})
 	}
 	expect := slices.Clone(s.Expect)
 	for _, text := range w.SLO {

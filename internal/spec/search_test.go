@@ -98,3 +98,17 @@ func TestSearchYAML(t *testing.T) {
 		t.Errorf("%+v\n%+v\n%v\n%s", s.Search, again.Search, issues, s.YAML())
 	}
 }
+
+// TestLookSeed: the seed that a search gives its looks is no mistake of whoever asked for
+// the search, also where nothing is drawn from it.
+func TestLookSeed(t *testing.T) {
+	path := searchSpec(t, strings.NewReplacer(", arrivals: poisson", "", "for: rate", "for: concurrency").Replace(goodSearch))
+	base, issues := Read(path, nil, nil)
+	if len(issues) > 0 {
+		t.Fatal(issues)
+	}
+	sets := base.LookSets(LookAt{At: 4, Times: 2, Seed: 9})
+	if s, issues := ReadPoint(path, nil, nil, sets); len(issues) > 0 || s.Seeds.Run != 9 {
+		t.Errorf("%v", issues)
+	}
+}

@@ -28,6 +28,8 @@ type Ask struct {
 	Goodput bool
 	// For is search.Rate or search.Concurrency.
 	For string
+	// Below are the names of Limits that must not be reached: <, not <=.
+	Below map[string]bool
 }
 
 // Names of facts that are no condition.
@@ -69,7 +71,11 @@ func (a Ask) score(r *analysis.Row) float64 {
 	most := 0.0
 	for name, limit := range a.Limits {
 		if v := limited(name)(r); v != nil {
-			most = max(most, *v/limit)
+			at := *v / limit
+			if a.Below[name] && *v == limit {
+				at = math.Nextafter(1, 2)
+			}
+			most = max(most, at)
 		}
 	}
 	return most
@@ -127,6 +133,14 @@ func Usable(res *analysis.Results) (client, unfit string) {
 		}
 	}
 	return strings.Join(c, "; "), strings.Join(u, "; ")
+}
+
+// OtherWork reports whether a run was the client's fault because other programs had
+// its machine.
+func OtherWork(res *analysis.Results) bool {
+	return slices.ContainsFunc(res.Verdict.Checks, func(k analysis.Check) bool {
+		return k.Name == "client_bound" && k.Result == analysis.ResultMiss && strings.Contains(k.Why, analysis.OtherWork)
+	})
 }
 
 // span is the steady window, or the whole of the measured phase where there is none.

@@ -195,3 +195,38 @@ func TestGoodput(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// TestBelow: a limit that must not be reached is not kept by what is at it.
+func TestBelow(t *testing.T) {
+	a := ask()
+	a.Limits = map[string]float64{"ttft_ms": 75}
+	for below, good := range map[bool]int64{false: 200, true: 100} {
+		a.Below = map[string]bool{"ttft_ms": below}
+		facts, _, _ := evidence.Of(results(200, 150, func(i int, r *analysis.Row) {
+			if i%2 == 0 {
+				r.TTFTMS = ref(74)
+			}
+		}), a, 10)
+		if f := fact(t, facts, evidence.WithinSLO); f.Good != good || f.N != 200 {
+			t.Errorf("below %v: %+v", below, f)
+		}
+	}
+}
+
+// TestOtherWork tells what other programs did to the client from what it did itself.
+func TestOtherWork(t *testing.T) {
+	for _, c := range []struct {
+		result, why string
+		want        bool
+	}{
+		{analysis.ResultMiss, "pacer lag p99 5 ms (limit 1 ms); " + analysis.OtherWork + ": 2.0 cores, of which tokentape 0.01 (it may use 2)", true},
+		{analysis.ResultMiss, "pacer lag p99 5 ms (limit 1 ms)", false},
+		{analysis.ResultPass, analysis.OtherWork, false},
+	} {
+		res := results(20, 50, nil)
+		res.Verdict.Checks = []analysis.Check{{Name: "client_bound", Severity: analysis.SeverityFail, Result: c.result, Why: c.why}}
+		if got := evidence.OtherWork(res); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
