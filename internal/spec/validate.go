@@ -104,6 +104,7 @@ func (s *Spec) checkFields() []Issue {
 		{"load.tail", s.Load.Tail, false},
 		{"probe", s.Probe, false},
 		{"record.output", s.Record.Output, false},
+		{"telemetry.kernel_stamps", s.Telemetry.KernelStamps, false},
 	} {
 		if !slices.Contains(all[f.path], f.value) && !(f.empty && f.value == "") {
 			message, hint := unknownChoice(f.value, all[f.path])
