@@ -173,7 +173,7 @@ func (q *quest) look(ctx context.Context, step search.Step) (l *search.Look, fau
 	}
 	l = &search.Look{Step: step, Seed: seed, Run: q.m.Points[i].Run, Exit: e.code, Requests: e.res.Counts.OK + e.res.Counts.Failed, TookS: e.took.Seconds(), OtherWork: evidence.OtherWork(e.res)}
 	if stages != nil {
-		l.Client, l.Unfit = evidence.Usable(e.res)
+		l.Client, l.Unfit = q.ask().Usable(e.res)
 		l.Stages = evidence.Stages(e.res, q.ask(), stages, q.base.Search.Ramp.D().Seconds()/float64(len(stages)))
 		pt := &q.m.Points[i] // its load climbs: it is at no place of a curve
 		pt.State, pt.Run, pt.Reason = sweep.Failed, "", fmt.Sprintf("a ramp from %g to %g, at no load of its own: %s", p.From, p.To, l.Run)

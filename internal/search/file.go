@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 )
 
 // Schema of search.json.
@@ -61,7 +62,7 @@ func (f *File) Write() ([]byte, error) {
 func ReadFile(text []byte) (*File, error) {
 	f := &File{}
 	if err := json.Unmarshal(text, f); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("it is cut short or no JSON: %w", err)
 	}
 	if f.Schema != Schema {
 		return nil, fmt.Errorf("its schema is %q, and this version reads %q", f.Schema, Schema)
@@ -69,8 +70,15 @@ func ReadFile(text []byte) (*File, error) {
 	if err := f.Asked.check(); err != nil {
 		return nil, err
 	}
+	if len(f.SLO) == 0 && f.Asked.Goal == Highest || slices.Contains(f.SLO, "") {
+		return nil, errors.New("slo: it has no limits")
+	}
 	for i, l := range f.Looks {
 		switch {
+		case !slices.Contains(decisions, l.Decision):
+			return nil, fmt.Errorf("looks[%d]: %q is no decision", i, l.Decision)
+		case !slices.Contains(kinds, l.Kind):
+			return nil, fmt.Errorf("looks[%d]: %q is no kind of look", i, l.Kind)
 		case l.N != i+1:
 			return nil, fmt.Errorf("looks[%d] is numbered %d", i, l.N)
 		case l.Kind != KindRamp && !(l.At >= f.Asked.From && l.At <= f.Asked.To) || !(l.Times > 0 && l.Times <= 1000):
@@ -84,7 +92,37 @@ func ReadFile(text []byte) (*File, error) {
 			}
 		}
 	}
+	if err := f.Verdict.check(f); err != nil {
+		return nil, fmt.Errorf("verdict: %w", err)
+	}
 	return f, nil
+}
+
+// Words that a file may hold.
+var (
+	decisions = []string{Holds, Likely, Fails, Undecided, ClientBound, Unfit, Guess}
+	kinds     = []string{KindRamp, KindBracket, KindBisect, KindLonger, KindAgain, KindConfirm}
+	results   = []string{Found, AtLeast, None, Client, Open}
+	ends      = []string{EndDecided, EndLooks, EndTime, EndRows, EndInterrupted, EndRun}
+)
+
+// check refuses a verdict that the looks cannot have come to; nil is none yet.
+func (v *Verdict) check(f *File) error {
+	switch {
+	case v == nil:
+		return nil
+	case !slices.Contains(results, v.Result):
+		return fmt.Errorf("%q is no result", v.Result)
+	case !slices.Contains(ends, v.End):
+		return fmt.Errorf("%q is no end", v.End)
+	case v.Line == "":
+		return errors.New("it has no line")
+	case v.At == nil && (v.Result == Found || v.Result == AtLeast):
+		return fmt.Errorf("%s, and at no load", v.Result)
+	case v.At != nil && !slices.ContainsFunc(f.Looks, func(l Look) bool { return l.Kind == KindConfirm && l.At == *v.At }):
+		return fmt.Errorf("no look measured %v again", *v.At)
+	}
+	return nil
 }
 
 // check refuses params that no search has.

@@ -80,6 +80,8 @@ func (p Params) Conclude(looks []Look, end string) Verdict {
 	case above == nil || !p.close(held.at, above.at/(1+p.Precision)) && !p.close(held.at, above.at): // two steps are as near as looks that scatter tell
 	case above.decision == ClientBound:
 		v.Result = Client
+	case above.decision == Unfit: // nothing was measured there, and no limit seen
+		v.Result = Open
 	default:
 		v.Result = Found
 	}
@@ -162,6 +164,11 @@ func (p Params) line(v *Verdict, s *state) string {
 		EndInterrupted: "it was interrupted", EndRun: "a run broke"}[v.End]
 	if why == "" {
 		why = "what was looked at stays undecided"
+		for _, pl := range append(s.places, s.again...) {
+			if v.AboveIs == Unfit && pl.at == *v.Above {
+				why = pl.why
+			}
+		}
 	}
 	lo, hi := "", ""
 	switch {

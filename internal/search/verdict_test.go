@@ -86,6 +86,38 @@ func TestNotMonotone(t *testing.T) {
 	}
 }
 
+// TestGone: a look in which the server went away is made again, at the same load and as
+// long; a load at which it always does is no limit that was measured.
+func TestGone(t *testing.T) {
+	for _, always := range []bool{false, true} {
+		s := server{r: rand.New(rand.NewPCG(5, 5)), cluster: 1, share: falling(20, 40)}
+		p := params()
+		gone := 0
+		looks, v := runAll(p, func(step Step) Look {
+			l := s.look(p, step, 1000)
+			if step.At > 10 && (gone == 0 || always) {
+				gone, l.Unfit = gone+1, "the server was gone"
+			}
+			return l
+		})
+		lost := -1
+		for i, l := range looks {
+			if l.Unfit != "" && lost < 0 {
+				lost = i
+			}
+		}
+		if lost < 0 || looks[lost+1].Kind != KindAgain && looks[lost+1].Kind != KindLonger || looks[lost+1].At != looks[lost].At {
+			t.Errorf("not again\n%s", log(looks, v))
+		}
+		switch {
+		case !always && (v.Result != Found || *v.At < 18):
+			t.Errorf("one death took the limit down\n%s", log(looks, v))
+		case always && (v.Result != Open || v.At == nil || !strings.Contains(v.Line, "(unfit)")):
+			t.Errorf("always gone\n%s", log(looks, v))
+		}
+	}
+}
+
 // TestConfirmed: what is reported was measured after it was chosen, with seeds of its
 // own, and no look that chose it is in the facts.
 func TestConfirmed(t *testing.T) {

@@ -93,7 +93,7 @@ func judged(r *analysis.Row) bool {
 // Of are the facts of a look at the load at. client says why the client could not carry
 // the load, unfit why the run cannot be used for another reason; "": neither.
 func Of(res *analysis.Results, a Ask, at float64) (facts []search.Fact, client, unfit string) {
-	client, unfit = Usable(res)
+	client, unfit = a.Usable(res)
 	span, ok := steady(res)
 	facts = append(facts, a.failures(res))
 	if a.For == search.Rate {
@@ -119,10 +119,13 @@ func Of(res *analysis.Results, a Ask, at float64) (facts []search.Fact, client, 
 // clients are the checks that speak of the client.
 var clients = []string{"client_bound", "client_limit", "offered_rate"}
 
-// Usable says why a run says nothing of the server: because of its client, or for
-// another reason.
-func Usable(res *analysis.Results) (client, unfit string) {
+// Usable says why a run says nothing of the load: because of its client, or for another
+// reason.
+func (a Ask) Usable(res *analysis.Results) (client, unfit string) {
 	var c, u []string
+	if why := a.gone(res); why != "" {
+		u = append(u, why)
+	}
 	for _, k := range res.Verdict.Checks {
 		switch {
 		case k.Result != analysis.ResultMiss || k.Name == analysis.CheckFailures:
@@ -133,6 +136,34 @@ func Usable(res *analysis.Results) (client, unfit string) {
 		}
 	}
 	return strings.Join(c, "; "), strings.Join(u, "; ")
+}
+
+// gone says that the server went away in the middle of a run; "": it did not. A server
+// that is overloaded lets connections wait, ends them or answers with an error; to find
+// nobody who takes one means that no process was there to be loaded. What was lost is
+// then no answer to how much it carries, unless there were too many other failures.
+func (a Ask) gone(res *analysis.Results) string {
+	var none, lost, other, all int64 // nobody to connect to; connections that broke; other failures
+	for _, r := range res.Rows.All() {
+		if !judged(&r) || r.Outcome == string(tape.OutcomeCancelled) {
+			continue
+		}
+		all++
+		switch o := tape.Outcome(r.Outcome); {
+		case o == tape.OutcomeOK:
+		case o == tape.OutcomeConnect && r.Cause == "":
+			none++
+		case o == tape.OutcomeReset, o == tape.OutcomeTruncated:
+			lost++
+		default:
+			other++
+		}
+	}
+	allowed := a.FailedShare * float64(all)
+	if none == 0 || float64(none+lost) <= allowed || float64(other) > allowed {
+		return ""
+	}
+	return fmt.Sprintf("the server was gone: %d of %d requests found nobody to connect to, and %d lost their connection", none, all, lost)
 }
 
 // OtherWork reports whether a run was the client's fault because other programs had

@@ -140,8 +140,37 @@ func TestUsable(t *testing.T) {
 		{Name: analysis.CheckFailures, Severity: analysis.SeverityFail, Result: analysis.ResultMiss, Why: "3"},
 		{Name: "slot_wait", Severity: analysis.SeverityNote, Result: analysis.ResultMiss, Why: "waited"},
 	}
-	if client, unfit := evidence.Usable(res); client != "client_bound: late" || unfit != "server_changed: restarted" {
+	if client, unfit := ask().Usable(res); client != "client_bound: late" || unfit != "server_changed: restarted" {
 		t.Errorf("%q %q", client, unfit)
+	}
+}
+
+// TestGone: a server that goes away in a look says nothing of the load; one that fails
+// otherwise does.
+func TestGone(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		after []tape.Outcome // of the last requests
+		cause string
+		gone  string
+	}{
+		{"killed", []tape.Outcome{"reset", "truncated_stream", "connect", "connect", "connect"}, "", "the server was gone: 3 of 100 requests found nobody to connect to, and 2 lost their connection"},
+		{"within the share", []tape.Outcome{"connect"}, "", ""},
+		{"connections ended under load", []tape.Outcome{"reset", "reset", "reset", "reset"}, "", ""},
+		{"errors before it went", []tape.Outcome{"http_status", "timeout", "connect", "connect"}, "", ""},
+		{"a certificate", []tape.Outcome{"connect", "connect", "connect"}, "tls", ""},
+		{"cut by the user", []tape.Outcome{"cancelled", "cancelled", "cancelled"}, "", ""},
+	} {
+		a := ask()
+		a.FailedShare = 0.01
+		res := results(100, 50, func(i int, r *analysis.Row) {
+			if n := i - 100 + len(c.after); n >= 0 {
+				r.Outcome, r.Cause = string(c.after[n]), c.cause
+			}
+		})
+		if _, client, unfit := evidence.Of(res, a, 10); client != "" || unfit != c.gone {
+			t.Errorf("%s: %q %q, want %q", c.name, client, unfit, c.gone)
+		}
 	}
 }
 
