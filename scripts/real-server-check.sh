@@ -45,19 +45,18 @@ code=0
 grep -qF '"truncated_stream": 2' "$tmp/runs/truncated"/*/results.json || { echo "truncated: no truncated_stream in results.json" >&2; exit 1; }
 
 # A ladder up to twice the server's four slots. How fast this machine is may change
-# severalfold from point to point, so all but the verdict on the throughput, which has
-# the intervals of three runs each in turns, is free of that: TTFT in the time that the
-# rest of an answer takes, and by Little's law, requests/s × TTFT waiting for their
-# first token and requests/s × (E2E − TTFT) being answered, in the mean. A model of
-# random weights may end at once, which is a failure and exit code 4.
+# severalfold from point to point, so what is checked is free of that: by Little's law
+# requests/s × TTFT wait for their first token in the mean, and requests/s × (E2E − TTFT)
+# are being answered, which throughput cannot outgrow; and TTFT in the time that the rest
+# of an answer takes. A model of random weights may end at once, which is a failure and
+# exit code 4.
 seq 120 | awk '{printf "{\"question\":\"Request %d. Explain in one sentence what step %d of an LLM server does.\"}\n", $1, $1}' >"$tmp/questions.jsonl"
 code=0
 "$tmp/tokentape" sweep --url "127.0.0.1:$port" --dataset "$tmp/questions.jsonl" --output-tokens 8 --warmup 2 --name ladder --out "$tmp/runs" \
-  --over load.concurrency=4,8 --each 16 --order interleaved --repeats 3 --no-live </dev/null || code=$?
+  --over load.concurrency=4,8 --each 16 --order interleaved --repeats 2 --no-live </dev/null || code=$?
 case $code in 0 | 4 | 5) ;; *) echo "ladder: exit code $code" >&2; exit 1 ;; esac
 dir=$(echo "$tmp/runs/ladder"/*-sweep)
 grep -qF '"points_measured": 2,' "$dir/curve.json" || { echo "ladder: not both points were measured" >&2; exit 1; }
-grep -qF 'throughput levels off at c=4' "$dir/curve.json" || { echo "ladder: throughput grows beyond the four slots" >&2; cat "$dir/curve.md" >&2; exit 1; }
 # Of a point: ok requests, waiting, answered, TTFT ÷ rest, over its runs.
 point() {
   awk -F, 'function add() { if (x > 0 && e > t) { k++; w += x * t; a += x * (e - t); r += t / (e - t) } x = t = e = 0 }
@@ -65,11 +64,11 @@ point() {
     $2 == "whole" && $5 == "requests_per_s" { x = $9 }
     $2 == "whole" && $5 == "ttft_ms" { t = $13 / 1000 }
     $2 == "whole" && $5 == "e2e_ms" { n += $7; e = $13 / 1000 }
-    END { add(); if (k) printf "%d %.2f %.2f %.2f\n", n, w / k, a / k, r / k }' "$dir/points/$1"/stats.csv "$dir/points/$1".[23]/stats.csv
+    END { add(); if (k) printf "%d %.2f %.2f %.2f\n", n, w / k, a / k, r / k }' "$dir/points/$1"/stats.csv "$dir/points/$1".2/stats.csv
 }
 four=$(point c4) eight=$(point c8)
 echo "ok, waiting for a first token, being answered, TTFT ÷ rest: c=4: $four; c=8: $eight"
-echo "$four $eight" | awk '{ exit !(NF == 8 && $1 >= 40 && $5 >= 40 && $6 > $2 + 1 && $3 < 4.4 && $7 < 4.4 && $7 < 1.5 * $3 && $8 > 1.5 * $4) }' \
+echo "$four $eight" | awk '{ exit !(NF == 8 && $1 >= 26 && $5 >= 26 && $6 > $2 + 1 && $3 < 4.4 && $7 < 4.4 && $7 < 1.5 * $3 && $8 > 1.5 * $4) }' \
   || { echo "ladder: eight in flight do not queue for four slots" >&2; cat "$dir/curve.md" >&2; exit 1; }
 
 echo "the real server answered by five APIs; a stream that it broke off was no success; results are the same from the tape; eight in flight queue for its four slots"
