@@ -152,6 +152,9 @@ func analyse(src Source, o Options) (*run, *Results, Options, error) {
 	}
 
 	res := &Results{Schema: Schema, TapeSHA256: r.sha256}
+	if r.header.Import != nil {
+		res.Imported = r.header.Import.Tool
+	}
 	r.about(res)
 	if len(o.Given) > 0 {
 		res.Notes = append(slices.Clip(res.Notes), "given when the tape was read (--set), and not part of it: "+strings.Join(o.Given, "; "))

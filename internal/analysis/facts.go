@@ -149,6 +149,8 @@ func (r *run) load() Load {
 	l := Load{Loop: "closed", Requests: r.planned(0), Concurrency: r.spec.Load.Concurrency}
 	if r.open() {
 		l.Loop = "open"
+	} else if r.header.Import != nil && l.Concurrency == 0 {
+		l.Loop = "" // neither due times nor a cap were recorded
 	}
 	if r.spec.Load.Rate > 0 {
 		l.RateAsked = ref(r.spec.Load.Rate)

@@ -33,6 +33,10 @@ type Results struct {
 	// Provenance is for a page of its own; the tape has it, and so results.json does not.
 	Provenance *Provenance `json:"-"`
 
+	// Imported names the tool whose results were made the tape, "" of a run of our own;
+	// results.json says so among its notes.
+	Imported string `json:"-"`
+
 	// Rows are the derived values per request, in plan order; never in
 	// results.json.
 	Rows Rows `json:"-"`

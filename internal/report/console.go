@@ -315,13 +315,19 @@ func (c *console) load() {
 			unit = " sessions/s (r)"
 		}
 		limits += num(*l.RateAsked) + unit
+	} else if l.Loop == "" {
+		limits += "when requests were due was not observed"
 	} else if l.Loop != "closed" {
 		limits += "no single rate, each goes out when the schedule says"
 	} else {
 		limits += "no rate, the next request goes out when one ends"
 	}
 	c.fact("asked", limits)
-	c.fact("rate", fmt.Sprintf("planned %s · achieved %s", measure(l.RatePlanned, "/s"), measure(l.RateAchieved, "/s")))
+	if l.RatePlanned == nil && l.RateAchieved != nil { // nothing to achieve: the start lets C go at once
+		c.fact("rate", "sent "+measure(l.RateAchieved, "/s"))
+	} else {
+		c.fact("rate", fmt.Sprintf("planned %s · achieved %s", measure(l.RatePlanned, "/s"), measure(l.RateAchieved, "/s")))
+	}
 	wait := absent
 	if l.SlotWaitShare != nil {
 		wait = share(l.SlotWaitShare) + " of requests waited for a slot"
@@ -330,7 +336,11 @@ func (c *console) load() {
 		}
 	}
 	c.fact("slot wait", wait)
-	c.fact("pacer lag", fmt.Sprintf("p50 %s · p99 %s · max %s", measure(l.PacerLagP50MS, "ms"), measure(l.PacerLagP99MS, "ms"), measure(l.PacerLagMaxMS, "ms")))
+	of := ""
+	if l.Loop == "closed" && l.PacerLagP99MS != nil { // client_bound judges those after it alone
+		of = " · with those of the start"
+	}
+	c.fact("pacer lag", fmt.Sprintf("p50 %s · p99 %s · max %s%s", measure(l.PacerLagP50MS, "ms"), measure(l.PacerLagP99MS, "ms"), measure(l.PacerLagMaxMS, "ms"), of))
 	if l.RateAsked != nil && l.Late != nil {
 		c.fact("send lag", fmt.Sprintf("p99 %s · max %s · %s %s more than 1 ms after due", measure(l.SendLagP99MS, "ms"), measure(l.SendLagMaxMS, "ms"), count(*l.Late), plural(*l.Late, "row")))
 	}

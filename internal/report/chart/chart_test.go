@@ -273,3 +273,41 @@ func TestFallFromDue(t *testing.T) {
 		}
 	}
 }
+
+// TestUnit: a unit is on every axis that has one, and no number runs into it.
+func TestUnit(t *testing.T) {
+	number := regexp.MustCompile(`<text x="([\d.]+)" y="([\d.]+)"[^>]*text-anchor="middle"[^>]*>([^<]*)<`)
+	for _, unit := range []string{"s", "ms", "tokens", "load.concurrency"} {
+		for w := 240.0; w < 1000; w += 37 {
+			for _, x := range [][2]float64{{0, 16}, {0.0001, 0.13}, {126.5, 126.50001}, {1, 200000}} {
+				c := newPen(w, 190)
+				newFrame(c, w, 190, axes{x: around(x[0], x[1]), y: [2]float64{0, 1}, xUnit: unit}, light)
+				out := c.out.String()
+				at := regexp.MustCompile(`y="([\d.]+)"[^>]*>` + unit + `<`).FindStringSubmatch(out)
+				if at == nil {
+					t.Fatalf("%v px, %v: no %s", w, x, unit)
+				}
+				last := ""
+				for _, m := range number.FindAllStringSubmatch(out, -1) {
+					if m[3] == last {
+						t.Errorf("%v px, %v: %s twice", w, x, last)
+					}
+					last = m[3]
+					mid, _ := strconv.ParseFloat(m[1], 64)
+					if m[2] == at[1] && mid+wide(m[3])/2 > w-2-wide(unit) {
+						t.Errorf("%v px, %v: %s is on %s", w, x, m[3], unit)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestCloudFromZero: tokens have no axis below 0.
+func TestCloudFromZero(t *testing.T) {
+	c := newPen(400, 220)
+	drawCloud(c, 400, 220, &points{[]float64{0, 0}, []float64{3, 4}}, "tokens", "green", light)
+	if out := c.out.String(); strings.Contains(out, ">-") {
+		t.Errorf("numbers below 0 in %s", out)
+	}
+}

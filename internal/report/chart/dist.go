@@ -14,14 +14,20 @@ func drawHistogram(c *pen, w, h float64, b *analysis.Bins, log bool, unit string
 	for _, k := range b.Counts {
 		top = math.Max(top, float64(k))
 	}
-	f := newFrame(c, w, h, axes{x: [2]float64{edge(0), edge(n)}, y: [2]float64{0, top * 1.12}, xLog: log, xUnit: unit, top: 14}, ink)
+	ends := around(edge(0), edge(n))
+	one := ends[0] < edge(0) // all have one value
+	f := newFrame(c, w, h, axes{x: ends, y: [2]float64{0, top * 1.12}, xLog: log, xUnit: unit, top: 14}, ink)
 	inside(c, f.box, func() {
 		c.fill = ink["blue"]
 		for i, k := range b.Counts {
 			if k != 0 {
 				x0, x1 := f.x.at(edge(i)), f.x.at(edge(i+1))
 				y := math.Min(f.y.at(float64(k)), f.y.at(0)-1)
-				c.fillRect(x0+0.5, y, math.Max(1, x1-x0-1), f.y.at(0)-y)
+				if one {
+					c.fillRect(x0-4, y, 8, f.y.at(0)-y)
+				} else {
+					c.fillRect(x0+0.5, y, math.Max(1, x1-x0-1), f.y.at(0)-y)
+				}
 			}
 		}
 	})
@@ -49,12 +55,12 @@ func drawCDF(c *pen, w, h float64, cdf []analysis.CDFEnd, unit string, marks []m
 		lo = 1e-3
 	}
 	lo = math.Max(lo, hi/1e6)
-	end := lo + 1
-	if hi > lo {
-		end = hi
+	x := [2]float64{lo, lo + 1}
+	if hi > 0 {
+		x = around(lo, hi)
 	}
 	percent := func(v float64) string { return text(round(v*100)) + " %" }
-	f := newFrame(c, w, h, axes{x: [2]float64{lo, end}, y: [2]float64{0, 1}, xLog: true, xUnit: unit, yText: percent, top: 14}, ink)
+	f := newFrame(c, w, h, axes{x: x, y: [2]float64{0, 1}, xLog: true, xUnit: unit, yText: percent, top: 14}, ink)
 	inside(c, f.box, func() {
 		c.stroke, c.width = ink["blue"], 2.25
 		c.begin()
@@ -87,7 +93,11 @@ func drawCloud(c *pen, w, h float64, p *points, xUnit, color string, ink palette
 	if room == 0 {
 		room = 1
 	}
-	f := newFrame(c, w, h, axes{x: [2]float64{a - float64(room*0.04), b + float64(room*0.04)}, y: [2]float64{lo / 1.15, hi * 1.15}, yLog: true, xUnit: xUnit}, ink)
+	x := [2]float64{a - float64(room*0.04), b + float64(room*0.04)}
+	if a >= 0 { // nothing has tokens below 0
+		x[0] = math.Max(0, x[0])
+	}
+	f := newFrame(c, w, h, axes{x: x, y: [2]float64{lo / 1.15, hi * 1.15}, yLog: true, xUnit: xUnit}, ink)
 	inside(c, f.box, func() {
 		c.fill = ink[color]
 		drawDots(c, f, p, [2]float64{f.x.lo, f.x.hi}, 0.5)

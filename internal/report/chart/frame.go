@@ -57,7 +57,15 @@ func newFrame(c *pen, w, h float64, o axes, ink palette) frame {
 	if o.top != 0 {
 		top = o.top
 	}
-	b := box{x: 58, y: top, w: math.Max(10, w-58-14), h: math.Max(10, h-top-22)}
+	// A unit stands at the end of the axis and no number on it; a long one below the numbers.
+	unit, foot, unitY, end := wide(o.xUnit), 22.0, 7.0, w
+	switch {
+	case unit > 44:
+		foot, unitY = 36, 21
+	case unit > 0:
+		end = w - unit - 8
+	}
+	b := box{x: 58, y: top, w: math.Max(10, w-58-14), h: math.Max(10, h-top-foot)}
 	x := newScale(o.x[0], o.x[1], b.x, b.x+b.w, o.xLog)
 	y := newScale(o.y[0], o.y[1], b.y+b.h, b.y, o.yLog)
 	c.width, c.baseline, c.align = 1, "middle", "right"
@@ -93,15 +101,15 @@ func newFrame(c *pen, w, h float64, o axes, ink palette) frame {
 		at, text := x.at(v), tick(v)
 		half := wide(text) / 2
 		c.stretch(round(at)+0.5, b.y+b.h, round(at)+0.5, b.y+b.h+4)
-		if at-half < last+8 || at+half > w {
+		if at-half < last+8 || at+half > end {
 			continue
 		}
 		c.fillText(text, at, b.y+b.h+7)
 		last = at + half
 	}
-	if o.xUnit != "" && last < w-60 {
+	if unit > 0 {
 		c.align = "right"
-		c.fillText(o.xUnit, w-2, b.y+b.h+7)
+		c.fillText(o.xUnit, w-2, b.y+b.h+unitY)
 	}
 	return frame{b, x, y}
 }
@@ -133,6 +141,14 @@ func bands(c *pen, f frame, spans [][2]float64, ink palette) {
 		}
 		c.dashes()
 	}
+}
+
+// around is a range with room on both sides where its ends are all but the same.
+func around(lo, hi float64) [2]float64 {
+	if hi > 0 && hi-lo < float64(hi*0.001) {
+		return [2]float64{lo * 0.9, hi * 1.1}
+	}
+	return [2]float64{lo, hi}
 }
 
 // drawMarks draws the marks of statistics over a distribution.

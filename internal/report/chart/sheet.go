@@ -321,7 +321,7 @@ func (s *sheet) lengths(id, name string, list []analysis.LengthGroup, color stri
 	}
 	unit := s.say("tokens")
 	s.add(&Chart{ID: id, Title: s.say(id), height: 220, label: s.say("chart.label", s.say(id), strings.Join(groups, "; ")),
-		legend: []key{{color: color, text: "TTFT ms · " + num(float64(len(p.t))) + " " + s.say("requests")}},
+		legend: []key{{color: color, text: "TTFT ms · " + num(float64(len(p.t))) + " " + s.say(map[bool]string{true: "request", false: "requests"}[len(p.t) == 1])}},
 		draw:   func(c *pen, w, h float64, ink palette) { drawCloud(c, w, h, p, unit, color, ink) }})
 }
 
@@ -336,7 +336,11 @@ func (s *sheet) makeFall() {
 	var legend []key
 	for _, kind := range []string{"wait", "lag", "connect", "prefill", "decode", "whole", "tail", "stall", "failed", "abandoned"} {
 		if f.has(kind) {
-			legend = append(legend, key{color: fallColors[kind], text: s.say("w." + kind)})
+			name := kind
+			if kind == "whole" && s.Untold {
+				name = "untold"
+			}
+			legend = append(legend, key{color: fallColors[kind], text: s.say("w." + name)})
 		}
 	}
 	view, spans, title := s.view, s.spans(s.chosen), s.say("waterfall.title")

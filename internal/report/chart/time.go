@@ -214,10 +214,17 @@ func drawDots(c *pen, f frame, p *points, view [2]float64, alpha float64) {
 	shown := func(i int) bool { return p.t[i] >= view[0] && p.t[i] <= view[1] && finite(p.v[i]) }
 	defer func() { c.alpha = 1 }()
 	if len(p.t) <= 3000 {
-		c.alpha = alpha
+		half := 1.5
+		if c.alpha = alpha; len(p.t) <= 20 { // a few are seen alone
+			half, c.alpha = 2.5, 1
+		}
 		for i := range p.t {
 			if shown(i) {
-				c.fillRect(f.x.at(p.t[i])-1.5, f.y.at(p.v[i])-1.5, 3, 3)
+				x := f.x.at(p.t[i])
+				if len(p.t) <= 20 { // the first is sent at 0
+					x = math.Max(x, f.box.x+half)
+				}
+				c.fillRect(x-half, f.y.at(p.v[i])-half, 2*half, 2*half)
 			}
 		}
 		return

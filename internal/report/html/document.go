@@ -22,6 +22,7 @@ const DocumentSchema = "tokentape.page/1"
 type head struct {
 	Schema   string                  `json:"schema"`
 	Run      string                  `json:"run"`
+	Untold   bool                    `json:"untold,omitempty"` // streams whose token times an imported tape does not hold
 	Results  json.RawMessage         `json:"results"`
 	Time     *timeHead               `json:"time"`
 	Latency  []latencyHead           `json:"latency"`
@@ -126,7 +127,7 @@ func document(w io.Writer, r *analysis.Results, lang string, texts *Texts) error
 		return err
 	}
 	h := head{
-		Schema: DocumentSchema, Run: r.Run, Rows: r.Rows.Len(), Lang: lang, Texts: newTextsHead(texts), Words: dictionary(), Defs: definitions(r),
+		Schema: DocumentSchema, Run: r.Run, Untold: r.Imported != "" && r.Counts.Flags["not_streamed"] == 0, Rows: r.Rows.Len(), Lang: lang, Texts: newTextsHead(texts), Words: dictionary(), Defs: definitions(r),
 		// Lists, never null.
 		Latency: []latencyHead{}, Dists: []analysis.Distribution{}, ByInput: []analysis.LengthGroup{}, ByCached: []analysis.LengthGroup{},
 		Failures: []analysis.FailureGroup{}, Windows: []string{}, Columns: []Column{},

@@ -442,7 +442,11 @@ func (v *view) load(l analysis.Load) {
 		l.Phase = "measure"
 		v.Load[len(v.Load)-1].Goto = target(l)
 	}
-	v.Load = append(v.Load, fact{Key: "loop", Text: l.Loop, Word: loopWords[l.Loop]})
+	loop := fact{Key: "loop", Text: l.Loop, Word: loopWords[l.Loop]}
+	if l.Loop == "" {
+		loop.Word = "not_observed"
+	}
+	v.Load = append(v.Load, loop)
 	put("N", report.Number(float64(l.Requests)))
 	leads(rowsLink{})
 	put("C", limit(l.Concurrency))
@@ -452,9 +456,13 @@ func (v *view) load(l analysis.Load) {
 	if l.RatePlanned != nil {
 		put("rate_planned", report.Measure(l.RatePlanned, "/s"))
 	}
+	sent := "rate_achieved"
+	if l.RatePlanned == nil { // a closed loop has no rate to achieve
+		sent = "rate_sent"
+	}
 	unseen := func(key string) { v.Load = append(v.Load, fact{Key: key, Word: "not_observed"}) }
 	if l.RateAchieved != nil {
-		put("rate_achieved", report.Measure(l.RateAchieved, "/s"))
+		put(sent, report.Measure(l.RateAchieved, "/s"))
 	} else {
 		unseen("rate_achieved")
 	}

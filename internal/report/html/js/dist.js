@@ -91,7 +91,7 @@ function makeLengths() {
     addChart(host, {
       id, title: id, height: 220,
       draw: (c, w, h, ink) => drawCloud(c, w, h, { ...xy, yLog: distState.log, xUnit: say("tokens"), color }, ink),
-      legend: () => [{ color, text: `TTFT ms · ${num(xy.x.length)} ${say("requests")}` }],
+      legend: () => [{ color, text: `TTFT ms · ${num(xy.x.length)} ${say(xy.x.length === 1 ? "request" : "requests")}` }],
       columns: () => groups(list),
       rows: (i) => ({ phase: "measure", outcome: "ok", has: ["ttft_ms"], range: { [name]: [list[i].from, list[i].to, true] }, sort: "ttft_ms" }),
       label: () => say("chart.label", say(id), list.map((g) => `${num(g.from)}–${num(g.to)}: p50 ${num(g.p50)} ms`).join("; ")),

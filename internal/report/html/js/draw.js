@@ -184,11 +184,13 @@ function drawPicture(c, w, h, o, ink) {
 
 // frame draws axes and grid and gives the scales of the inner box.
 function frame(c, w, h, o, ink) {
-  const m = { l: 58, r: 14, t: o.top ?? 8, b: o.axis === false ? 6 : 22 };
+  c.font = chartFont;
+  // A unit stands at the end of the axis and no number on it; a long one below the numbers.
+  const unit = o.axis !== false && o.xUnit ? c.measureText(o.xUnit).width : 0, below = unit > 44;
+  const m = { l: 58, r: 14, t: o.top ?? 8, b: o.axis === false ? 6 : below ? 36 : 22 };
   const box = { x: m.l, y: m.t, w: Math.max(10, w - m.l - m.r), h: Math.max(10, h - m.t - m.b) };
   const x = scale(o.x[0], o.x[1], box.x, box.x + box.w, o.xLog);
   const y = scale(o.y[0], o.y[1], box.y + box.h, box.y, o.yLog);
-  c.font = chartFont;
   c.lineWidth = 1;
   c.textBaseline = "middle";
   c.textAlign = "right";
@@ -206,15 +208,16 @@ function frame(c, w, h, o, ink) {
     c.textBaseline = "top";
     c.fillStyle = ink.faint;
     let last = -1e9;
+    const end = unit && !below ? w - unit - 8 : w;
     const list = o.xLog && x.hi > 8 * x.lo ? logTicks(x.lo, x.hi, box.w / 60) : ticks(x.lo, x.hi, box.w / 80);
     for (const v of list) {
       const at = x(v), text = (o.xText || tick)(v), half = c.measureText(text).width / 2;
       c.beginPath(); c.moveTo(Math.round(at) + 0.5, box.y + box.h); c.lineTo(Math.round(at) + 0.5, box.y + box.h + 4); c.stroke();
-      if (at - half < last + 8 || at + half > w) continue;
+      if (at - half < last + 8 || at + half > end) continue;
       c.fillText(text, at, box.y + box.h + 7);
       last = at + half;
     }
-    if (o.xUnit && last < w - 60) { c.textAlign = "right"; c.fillText(o.xUnit, w - 2, box.y + box.h + 7); }
+    if (unit) { c.textAlign = "right"; c.fillText(o.xUnit, w - 2, box.y + box.h + (below ? 21 : 7)); }
   }
   return { box, x, y };
 }
@@ -347,8 +350,12 @@ function drawPoints(c, f, p, view) {
 function drawDots(c, f, p, view, alpha) {
   const n = p.t.length;
   if (n <= 3000) {
-    c.globalAlpha = alpha;
-    for (let i = 0; i < n; i++) if (p.t[i] >= view[0] && p.t[i] <= view[1] && Number.isFinite(p.v[i])) c.fillRect(f.x(p.t[i]) - 1.5, f.y(p.v[i]) - 1.5, 3, 3);
+    const half = n <= 20 ? 2.5 : 1.5; // a few are seen alone
+    c.globalAlpha = n <= 20 ? 1 : alpha;
+    for (let i = 0; i < n; i++) if (p.t[i] >= view[0] && p.t[i] <= view[1] && Number.isFinite(p.v[i])) {
+      const x = f.x(p.t[i]), at = n <= 20 ? Math.max(x, f.box.x + half) : x; // the first is sent at 0
+      c.fillRect(at - half, f.y(p.v[i]) - half, 2 * half, 2 * half);
+    }
     c.globalAlpha = 1;
     return;
   }
@@ -374,17 +381,22 @@ function drawHistogram(c, w, h, o, ink) {
   const b = o.bins, n = b.counts.length;
   const edge = o.log ? (i) => b.from * b.step ** i : (i) => b.from + i * b.step;
   const top = Math.max(1, ...b.counts);
-  const f = frame(c, w, h, { x: [edge(0), edge(n)], y: [0, top * 1.12], xLog: o.log, xUnit: o.unit, top: 14 }, ink);
+  const ends = around(edge(0), edge(n)), one = ends[0] < edge(0); // all have one value
+  const f = frame(c, w, h, { x: ends, y: [0, top * 1.12], xLog: o.log, xUnit: o.unit, top: 14 }, ink);
   inside(c, f.box, () => {
     c.fillStyle = ink[o.color];
     for (let i = 0; i < n; i++) if (b.counts[i]) {
       const x0 = f.x(edge(i)), x1 = f.x(edge(i + 1)), y = Math.min(f.y(b.counts[i]), f.y(0) - 1);
-      c.fillRect(x0 + 0.5, y, Math.max(1, x1 - x0 - 1), f.y(0) - y);
+      if (one) c.fillRect(x0 - 4, y, 8, f.y(0) - y);
+      else c.fillRect(x0 + 0.5, y, Math.max(1, x1 - x0 - 1), f.y(0) - y);
     }
   });
   drawMarks(c, f, o.marks || [], ink);
   return f;
 }
+
+// around is a range with room on both sides where its ends are all but the same.
+const around = (lo, hi) => (hi > 0 && hi - lo < hi * 0.001 ? [lo * 0.9, hi * 1.1] : [lo, hi]);
 
 function drawMarks(c, f, marks, ink) {
   let last = -1e9;
@@ -411,7 +423,7 @@ function drawCDF(c, w, h, o, ink) {
   for (const k of o.curves) for (const p of k.cdf) { if (p.v > 0 || !o.log) lo = Math.min(lo, p.v); hi = Math.max(hi, p.v); }
   if (lo === Infinity) lo = o.log ? 1e-3 : 0;
   if (o.log) lo = Math.max(lo, hi / 1e6);
-  const f = frame(c, w, h, { x: [lo, hi > lo ? hi : lo + 1], y: [0, 1], xLog: o.log, xUnit: o.unit, yText: (v) => Math.round(v * 100) + " %", top: 14 }, ink);
+  const f = frame(c, w, h, { x: hi > 0 ? around(lo, hi) : [lo, lo + 1], y: [0, 1], xLog: o.log, xUnit: o.unit, yText: (v) => Math.round(v * 100) + " %", top: 14 }, ink);
   inside(c, f.box, () => {
     for (const k of o.curves) {
       c.strokeStyle = ink[k.color];
@@ -438,7 +450,9 @@ function drawCloud(c, w, h, o, ink) {
   }
   if (a === Infinity) { a = 1; b = 10; lo = 1; hi = 10; }
   const wide = (p, q, log) => (log ? [p / 1.15, q * 1.15] : [p - (q - p || Math.abs(p) || 1) * 0.04, q + (q - p || Math.abs(p) || 1) * 0.04]);
-  const f = frame(c, w, h, { x: wide(a, b, o.xLog), y: o.yLog ? wide(lo, hi, true) : [0, hi * 1.08 || 1], xLog: o.xLog, yLog: o.yLog, xUnit: o.xUnit }, ink);
+  const x = wide(a, b, o.xLog);
+  if (a >= 0 && !o.xLog) x[0] = Math.max(0, x[0]); // nothing has tokens below 0
+  const f = frame(c, w, h, { x, y: o.yLog ? wide(lo, hi, true) : [0, hi * 1.08 || 1], xLog: o.xLog, yLog: o.yLog, xUnit: o.xUnit }, ink);
   inside(c, f.box, () => {
     c.fillStyle = ink[o.color];
     drawDots(c, f, { t: o.x, v: o.y }, [f.x.lo, f.x.hi], 0.5);

@@ -160,7 +160,7 @@ function makeTime() {
   const cap = d.results.load.concurrency;
   timeChart(host, { id: "in-flight", title: "in_flight", note: "in_flight.note", series: [of("in_flight", s.in_flight, "blue", { kind: "area" }), of("peak", s.in_flight_peak, "sky", { width: 1 }), of("waiting", s.waiting, "orange"), of("client_lag", s.client_lag, "brown")], lines: cap ? [{ v: cap, text: "C = " + num(cap) }] : [] });
   timeChart(host, { id: "rates", title: "rates", note: "rates.note", series: [rate("offered", s.offered, "grey", { dash: [4, 3] }), rate("sent", s.sent, "blue"), rate("ended", s.ended, "green"), rate("failed", s.failed, "red"), rate("abandoned", s.abandoned, "purple")] });
-  timeChart(host, { id: "output-tokens", title: "output_rate", def: "system.output_tokens_per_s", note: t.whole_answers ? "tokens.at_end" : null, series: [of("output_rate", s.output_tokens, "green", { grid: t.tokens, kind: "area" })] });
+  timeChart(host, { id: "output-tokens", title: "output_rate", def: "system.output_tokens_per_s", note: t.whole_answers ? (d.untold ? "tokens.untold" : "tokens.at_end") : null, series: [of("output_rate", s.output_tokens, "green", { grid: t.tokens, kind: "area" })] });
   timeChart(host, { id: "input-tokens", title: "input_rate", def: "input_tokens_per_s", height: 110, series: [rate("input_rate", s.input_tokens, "purple", { kind: "area" })] });
   for (const l of d.latency) {
     const lg = l, line = (name, v, color, more) => ({ name, values: v, grid: lg, color, kind: "step", ...more });

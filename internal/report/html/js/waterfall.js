@@ -166,7 +166,7 @@ function makeFall() {
     id: "waterfall", title: "waterfall.title", height: 420, time: true, note: "waterfall.note",
     tools: [el("button", { type: "button", on: { click: () => taller(2) } }, word("taller")), el("button", { type: "button", on: { click: () => taller(0.5) } }, word("shorter"))],
     draw: (c, w, h, ink, cursor) => { const rows = visibleRows(); fall.rows = rows; return drawFall(c, w, h, { view: time.view, rows, spans: windowsOf(state.kind), cursor, selected: fall.selected }, ink); },
-    legend: () => ["wait", "lag", "connect", "prefill", "decode", "whole", "tail", "stall", "failed", "abandoned"].filter((k) => fallHas(k)).map((k) => ({ color: fallColors[k], text: say("w." + k) })),
+    legend: () => ["wait", "lag", "connect", "prefill", "decode", "whole", "tail", "stall", "failed", "abandoned"].filter((k) => fallHas(k)).map((k) => ({ color: fallColors[k], text: say(k === "whole" && state.doc.untold ? "w.untold" : "w." + k) })),
     columns: (most) => rowColumns(Array.from(most ? fall.order.subarray(0, most) : fall.order)),
     rows: (i) => ({ eq: { seq: value("seq", fall.order[i]) } }),
     total: () => fall.order.length,
