@@ -74,7 +74,7 @@ is worse; better, same and undecided are 0.`,
 		if sweeps, err := a.sweepsOf(args); err != nil {
 			return err
 		} else if sweeps != nil {
-			return a.compareSweeps(sweeps, o, format, in, full, out)
+			return a.compareSweeps(sweeps, o, format, lang, full, out)
 		}
 		if !ok {
 			return usageError("--format html: of two sweeps", "runs over each other on a page: tokentape view DIR")

@@ -129,7 +129,23 @@ var stampStart = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d{6}Z`)
 var curveFormats = []string{"console", "markdown", "json", "csv", formatHTML}
 
 // ofRun are flags of report that say something of one run alone.
-var ofRun = []string{"as", "chart", "check", "expect", "power", "set"}
+var ofRun = []string{"as", "chart", "check", "expect", "power", "set", "with-text"}
+
+// sweepLanguage is reportLanguage for what is said of sweeps: their tables speak English
+// alone, so that another language is refused, or, where the environment asked for it,
+// not given and said so.
+func (a *app) sweepLanguage(lang, format string) (string, error) {
+	in, err := reportLanguage(lang, format, "")
+	english, _ := language("")
+	switch {
+	case err != nil, format == formatHTML, in == english:
+		return in, err
+	case lang == langAuto:
+		fmt.Fprintln(a.stderr, "tokentape: the tables of sweeps are in English alone; their page is not: --format html")
+		return english, nil
+	}
+	return "", usageError("--lang "+lang+": the tables of sweeps are in English alone", "their page is in both languages: --format html --lang "+lang+" --out FILE.html")
+}
 
 // reportSweep is report for the folder of a sweep or search.
 func (a *app) reportSweep(cmd *cobra.Command, dir, format string, out outFile, full bool, o curveOptions) error {
@@ -141,8 +157,9 @@ func (a *app) reportSweep(cmd *cobra.Command, dir, format string, out outFile, f
 			return usageError("--"+name+": of one run alone, and "+dir+" holds a sweep", "tokentape report "+filepath.Join(dir, "points", "NAME")+" --"+name+" …")
 		}
 	}
-	if o.lang != "" && format != formatHTML {
-		return usageError("--lang: of a sweep the page alone has several languages", "--format html --lang "+o.lang)
+	var err error
+	if o.lang, err = a.sweepLanguage(o.lang, format); err != nil {
+		return err
 	}
 	c, err := a.readCurves(dir, o.Options)
 	if err != nil {
@@ -186,6 +203,10 @@ func (a *app) sweepsOf(args []string) ([]string, error) {
 
 // compareSweeps is compare for two sweeps.
 func (a *app) compareSweeps(args []string, o compare.Options, format, lang string, full bool, out outFile) error {
+	lang, err := a.sweepLanguage(lang, format)
+	if err != nil {
+		return err
+	}
 	show := a.during("comparing the sweeps")
 	c, err := curve.Compare(args[0], args[1], curve.Options{}, o)
 	show.done()

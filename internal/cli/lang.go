@@ -14,7 +14,7 @@ import (
 // report that is kept or compared reads the same whoever makes it.
 const langAuto = "auto"
 
-var langHelp = "language of the report: " + strings.Join(dict.Languages(), ", ") + ", or " + langAuto + " (by LC_ALL, LC_MESSAGES or LANG); errors and files for programs are English"
+var langHelp = "language of the report: " + strings.Join(dict.Languages(), ", ") + ", or " + langAuto + " (by LC_ALL, LC_MESSAGES or LANG); errors, files for programs and tables of sweeps are English"
 
 // language is what --lang asks for, one of words.Languages.
 func language(lang string) (string, error) {

@@ -132,7 +132,7 @@ func (p *page) curveTables(c *curve.Curves, full bool) {
 		}},
 	})
 	for _, m := range c.Latencies {
-		p.heading(metricLabel(m, "ms") + ", with 95 % intervals")
+		p.heading(metricLabel(m, "ms") + promised(c, m))
 		var cols []curveColumn
 		for _, q := range []string{"p50", "p95", "p99"} {
 			name := m + "." + q
@@ -169,6 +169,26 @@ func (p *page) curveTables(c *curve.Curves, full bool) {
 	})
 	p.blank()
 	p.hang("  ", curveLegend, dim)
+}
+
+// promised is what the head of a table of percentiles promises of intervals.
+func promised(c *curve.Curves, metric string) string {
+	have, lack := false, false
+	for i := range c.Points {
+		for _, q := range []string{".p50", ".p95", ".p99"} {
+			if v := c.Points[i].Values[metric+q]; v.Value != nil {
+				known := v.CI[0] != nil && v.CI[1] != nil
+				have, lack = have || known, lack || !known
+			}
+		}
+	}
+	switch {
+	case !have:
+		return ", without intervals"
+	case lack:
+		return ", with 95 % intervals where they can be had"
+	}
+	return ", with 95 % intervals"
 }
 
 const curveLegend = "K: knee. T, P, E: on the front of throughput against TTFT, TPOT, E2E. n small: too few requests beyond the percentile; unstable: the server did not keep up, " +

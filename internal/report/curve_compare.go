@@ -37,7 +37,7 @@ func writeCurveCompare(w io.Writer, c *curve.Comparison, o Options, p page) erro
 	p.blank()
 	p.fact("A", clean(c.A.Path)+": "+clean(c.A.Line))
 	p.fact("B", clean(c.B.Path)+": "+clean(c.B.Line))
-	p.fact("decided by", fmt.Sprintf("%s; %s at all points, corrected for their number (Holm), at 5 %%", strings.Join(c.On, ", "), count(int64(c.Family))+" "+plural(int64(c.Family), "test")))
+	p.fact("decided by", CurveCompareTests(c))
 	p.heading("Along the curve")
 	for _, l := range c.Along {
 		name := l.Metric
@@ -46,6 +46,15 @@ func writeCurveCompare(w io.Writer, c *curve.Comparison, o Options, p page) erro
 		}
 		p.hang("  "+name+" ", clean(l.Line), plain)
 	}
+	var open []string
+	for _, u := range c.Open {
+		text := strings.Join(u.Of, "; ") + ": " + u.Why
+		if u.Do != "" {
+			text += " → " + u.Do
+		}
+		open = append(open, text)
+	}
+	p.list("Why undecided", open, yellow)
 	for _, one := range CurveCompareTables(c) {
 		p.heading(one.Metric)
 		t := table{head: []string{"point", "A", "B", "change", "interval", "verdict"}}
@@ -75,6 +84,15 @@ func writeCurveCompare(w io.Writer, c *curve.Comparison, o Options, p page) erro
 	p.hang("  ", CurveCompareLegend, dim)
 	_, err := io.WriteString(w, p.b.String())
 	return err
+}
+
+// CurveCompareTests says by what it is decided, and of how many tests.
+func CurveCompareTests(c *curve.Comparison) string {
+	on := strings.Join(c.On, ", ")
+	if c.Family == 0 {
+		return on + "; at no point could a test be made"
+	}
+	return fmt.Sprintf("%s; %s at all points, corrected for their number (Holm), at 5 %%", on, count(int64(c.Family))+" "+plural(int64(c.Family), "test"))
 }
 
 // CurveCompareTable is one deciding metric at every point that both sweeps have.

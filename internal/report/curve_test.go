@@ -216,6 +216,7 @@ func TestCurveCompareGolden(t *testing.T) {
 		Line: "B against A at 3 points: ttft_ms.p50 better up to c=2, worse from c=4: crossing at c≈2.8", A: curve.Side{Path: "a", Line: "3 of 3 points measured"}, B: curve.Side{Path: "b", Line: "4 of 4 points measured"},
 		Pairs: []curve.PointPair{pair("c=1", 1, 10, 5, compare.Better), pair("c=2", 2, 20, 15, compare.Better), pair("c=4", 4, 40, 60, compare.Worse)},
 		Along: []curve.Along{{Metric: "ttft_ms.p50", Line: "better up to c=2, worse from c=4: crossing at c≈2.8", Points: []string{"c=1", "c=2", "c=4"}, Verdicts: []string{"better", "better", "worse"}, Crossing: &crossing}},
+		Open:  []curve.Undecided{{Why: "it could be chance", Of: []string{"tpot_ms.p50 at c=1, c=2", "e2e_ms.p95 at every point"}, Do: "more requests a point (--each)"}, {Why: "not observed on A", Of: []string{"itl_ms.p50 at c=4"}}},
 		OnlyA: []string{}, OnlyB: []string{"c=8"}, Warnings: []string{"A sent distinct prompts, B same"},
 	}
 	for name, view := range map[string]func(io.Writer, *curve.Comparison, Options) error{"curve-compare.txt": CurveCompareConsole, "curve-compare.md": CurveCompareMarkdown} {

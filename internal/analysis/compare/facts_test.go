@@ -89,6 +89,10 @@ func TestFactsOfWhereARunComesFrom(t *testing.T) {
 		Host:   tape.Host{CPUModel: "A", Load: []float64{1, 2, 3}, Available: 5, Steal: tape.Some(0.1), Quota: tape.Some(1.5)},
 		Tool:   tape.Tool{Version: "1", Modified: tape.Some(true)},
 		Source: &tape.Source{Path: "s", Commit: "abc", Changed: tape.Some(int64(2))},
+		Envelope: &tape.Envelope{Measured: "2026-11-30T16:34:34Z", Limit: 1e6, Points: []tape.EnvelopePoint{
+			{Streams: 32, Rate: 20, Error: 246159, Held: true}, {Streams: 48, Rate: 20, Error: 402903, Held: true}, {Streams: 64, Rate: 20, Error: 5805593},
+			{Streams: 16, Rate: 100, Error: 1106137}, {Streams: 32, Rate: 100, Error: 1012233},
+		}},
 	}
 	got := factsOf(h, nil, []*tape.ServerFacts{
 		{When: tape.FactsBefore, URL: "http://a", Facts: map[string]string{"/version version": "0.5", "/x api_key": "sk-1"}},
@@ -102,6 +106,15 @@ func TestFactsOfWhereARunComesFrom(t *testing.T) {
 	} {
 		if got[path] != want {
 			t.Errorf("%s: %q, want %q", path, got[path], want)
+		}
+	}
+	// Doctor's measurements are one fact, and none of it is a time or a noise.
+	if want := "≤1 ms: 48 × 20 tokens/s, <16 × 100 tokens/s"; got["envelope"] != want {
+		t.Errorf("envelope: %q, want %q", got["envelope"], want)
+	}
+	for path := range got {
+		if strings.HasPrefix(path, "envelope.") {
+			t.Errorf("%s = %s is a measurement of doctor's", path, got[path])
 		}
 	}
 }

@@ -3,7 +3,9 @@ package compare
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"tokentape/internal/analysis"
@@ -139,8 +141,11 @@ func factsOf(h *tape.Header, caps []*tape.Capabilities, said []*tape.ServerFacts
 	}
 	c := *h
 	c.Run, c.Notes, c.Anchor.Wall, c.Anchor.Machine, c.Merged = "", nil, "", 0, nil
-	c.Command, c.Host.Load, c.Host.Available, c.Host.Steal = nil, nil, 0, tape.Opt[float64]{}
+	c.Command, c.Host.Load, c.Host.Available, c.Host.Steal, c.Envelope = nil, nil, 0, tape.Opt[float64]{}, nil
 	flattenJSON(out, "", c)
+	if h.Envelope != nil {
+		out["envelope"] = enveloped(h.Envelope)
+	}
 	if h.Merged != nil { // what its parts say the header says for all of them
 		out["merged.parts"] = fmt.Sprint(len(h.Merged.Parts))
 	}
@@ -175,6 +180,33 @@ func factsOf(h *tape.Header, caps []*tape.Capabilities, said []*tape.ServerFacts
 		}
 	}
 	return out
+}
+
+// enveloped is what a client's envelope comes to, its measurements left out: at each rate
+// the most streams that it held, or the fewest that it did not. Numbers and units alone,
+// which are the same in every language: "≤1 ms: 48 × 20 tokens/s, <16 × 100 tokens/s".
+func enveloped(e *tape.Envelope) string {
+	held, missed := map[float64]int64{}, map[float64]int64{}
+	for _, p := range e.Points {
+		if p.Held {
+			held[p.Rate] = max(held[p.Rate], p.Streams)
+		} else if n, ok := missed[p.Rate]; !ok || p.Streams < n {
+			missed[p.Rate] = p.Streams
+		}
+	}
+	var parts []string
+	rates := map[float64]bool{}
+	for _, p := range e.Points {
+		rates[p.Rate] = true
+	}
+	for _, rate := range slices.Sorted(maps.Keys(rates)) {
+		if n := held[rate]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d × %.4g tokens/s", n, rate))
+		} else {
+			parts = append(parts, fmt.Sprintf("<%d × %.4g tokens/s", missed[rate], rate))
+		}
+	}
+	return fmt.Sprintf("≤%.3g ms: %s", float64(e.Limit)/1e6, strings.Join(parts, ", "))
 }
 
 func flattenJSON(out map[string]string, path string, v any) {

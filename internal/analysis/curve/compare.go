@@ -34,8 +34,10 @@ type Comparison struct {
 	OnlyA []string `json:"only_a"`
 	OnlyB []string `json:"only_b"`
 	// Along are the deciding metrics along each curve.
-	Along    []Along  `json:"along"`
-	Warnings []string `json:"warnings"`
+	Along []Along `json:"along"`
+	// Open are the reasons for which deciding metrics are undecided.
+	Open     []Undecided `json:"undecided,omitempty"`
+	Warnings []string    `json:"warnings"`
 	// Both are the curves of the two sweeps over each other, for charts: At of a curve
 	// begins with A or B.
 	Both *Curves `json:"-"`
@@ -123,6 +125,7 @@ func Compare(dirA, dirB string, o Options, co compare.Options) (*Comparison, err
 		out.along(a, &a.Curves[i], at)
 	}
 	out.cached(a, b, pairs)
+	out.undecided()
 	out.conclude(a, b)
 	return out, nil
 }
@@ -410,6 +413,9 @@ func (o *Comparison) conclude(a, b *Curves) {
 	lone := slices.ContainsFunc(o.Pairs, func(p PointPair) bool {
 		return p.Of != nil && (len(p.Of.Sides[0].Runs) == 1 || len(p.Of.Sides[1].Runs) == 1)
 	})
+	if o.Verdict == compare.Undecided && len(o.Open) == 1 {
+		o.Line += ": " + o.Open[0].Why
+	}
 	if lone {
 		o.Line += "; between-run variance unknown"
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,13 +67,13 @@ type cell struct {
 func readExpected(path string) (rows [][]cell, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, &ExpectedError{Path: path, Msg: err.Error()}
+		return nil, fileError(path, err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, mostExpected+1))
 	switch {
 	case err != nil:
-		return nil, &ExpectedError{Path: path, Msg: err.Error()}
+		return nil, fileError(path, err)
 	case len(text) > mostExpected:
 		return nil, &ExpectedError{Path: path, Msg: fmt.Sprintf("larger than %d MiB: no file of expected values", mostExpected>>20)}
 	}
@@ -93,6 +94,15 @@ func readExpected(path string) (rows [][]cell, err error) {
 		return nil, bad
 	}
 	return rows, nil
+}
+
+// fileError is why a file of expected values cannot be read; its path is said once.
+func fileError(path string, err error) *ExpectedError {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return &ExpectedError{Path: path, Msg: "the file of expected values cannot be read: " + err.Error(), Hint: "its path, as --expected FILE or sweep.expected; " + expectedForm}
 }
 
 const expectedForm = "CSV: a head such as load.concurrency,output_tokens_per_s,ttft_ms.p95 and a line a point; JSON or YAML: a list of objects with the same names"
@@ -304,6 +314,9 @@ func (c *Curves) expectOne(at int, k cell) (ExpectedRow, *ExpectedError) {
 	v, err := strconv.ParseFloat(k.value, 64)
 	if err != nil || v-v != 0 {
 		return ExpectedRow{}, &ExpectedError{Line: k.line, Msg: fmt.Sprintf("%s: %q is no number", k.key, k.value), Hint: "one number, without its unit (" + Unit(k.key) + ")"}
+	}
+	if v < 0 {
+		return ExpectedRow{}, &ExpectedError{Line: k.line, Msg: fmt.Sprintf("%s: %s is below 0, which nothing measured here can be", k.key, k.value), Hint: "leave it empty where nothing is expected"}
 	}
 	got := p.Values[k.key]
 	r := ExpectedRow{Point: at, Metric: k.key, Unit: Unit(k.key), Expected: v, Measured: got.Value, CI: got.CI, Why: got.Why}
