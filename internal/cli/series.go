@@ -129,6 +129,9 @@ func (s *series) try(sets []spec.PointSet) (*tried, error) {
 	if err := j.needServer(strings.Join(s.args, "")); err != nil {
 		return nil, err
 	}
+	if err := s.ownOutputs(j, sets); err != nil {
+		return nil, err
+	}
 	t := &tried{sets: sets, load: j.spec.Load, set: dealtFrom(j.spec)}
 	t.rows, t.need = j.dealt()
 	t.time, t.most = j.duration()

@@ -55,6 +55,28 @@ func (s *series) pointError(p sweep.Point, err error) error {
 	return &one
 }
 
+// outputField is the setting that a row's own output length wins over.
+const outputField = "workload.output_tokens"
+
+// ownOutputs refuses to vary the output length where every row sets its own, and all
+// points would be the same; where some rows do, it is said.
+func (s *series) ownOutputs(j *job, sets []spec.PointSet) error {
+	src, ok := j.source.(interface{ OwnOutputs() (own, all int64) })
+	if !ok || !slices.ContainsFunc(sets, func(p spec.PointSet) bool { return p.Path == outputField }) {
+		return nil
+	}
+	own, all := src.OwnOutputs()
+	if own < all || own == 0 {
+		if note := fmt.Sprintf("note: %d of %d rows set their own output length, so that varying %s changes the others alone", own, all, outputField); own > 0 && !s.said[note] {
+			s.said[note] = true
+			fmt.Fprintln(s.a.stderr, note)
+		}
+		return nil
+	}
+	return usageError(fmt.Sprintf("%s varies, and has no effect: all %d rows of %s set their own output length, which wins over it", outputField, all, j.source.Info().Path),
+		"rows without one: tokentape dataset build without --output-len", "or vary what does have an effect: --over load.concurrency=…")
+}
+
 // addAll puts places into the manifest, each with the rows that it is to send.
 func (s *series) addAll(places []sweep.Place) error {
 	show := s.a.loading()
@@ -195,13 +217,17 @@ func (s *series) showPlan(todo []int, only bool) error {
 	}
 	t.Flush()
 	sum += time.Duration(max(len(todo)-1, 0)) * s.base.Sweep.Pause.D()
+	pauses := ""
+	if d := time.Duration(max(len(todo)-1, 0)) * s.base.Sweep.Pause.D(); d > 0 {
+		pauses = ", of it " + long(d) + " of pauses"
+	}
 	switch {
 	case unknown == len(todo):
-		fmt.Fprintln(&b, "how long it takes is known after the first point: the loop is closed")
+		fmt.Fprintf(&b, "how long it takes is known after the first point: the loop is closed%s\n", strings.Replace(pauses, "of it ", "and there are ", 1))
 	case unknown > 0:
-		fmt.Fprintf(&b, "about %s, and %d points of a closed loop, of which it is not known\n", long(sum), unknown)
+		fmt.Fprintf(&b, "about %s%s, and %d points of a closed loop, of which it is not known\n", long(sum), pauses, unknown)
 	default:
-		fmt.Fprintf(&b, "about %s, and what the last requests of each point take\n", long(sum))
+		fmt.Fprintf(&b, "about %s%s, and what the last requests of each point take\n", long(sum), pauses)
 	}
 	few := 0
 	for _, i := range todo {

@@ -120,6 +120,15 @@ func (s *Source) MeanBytes() int64 { return s.notes.bytes / s.picked.n }
 // 0: none does.
 func (s *Source) Longest() (input, output int64) { return s.notes.input, s.notes.most }
 
+// OwnOutputs is how many of all items of the file set an output length of their own,
+// which wins over workload.output_tokens. Of whole request bodies it is not counted.
+func (s *Source) OwnOutputs() (own, all int64) {
+	if s.notes.whole == 0 {
+		own = s.notes.output
+	}
+	return own, s.picked.n
+}
+
 // Close closes the file.
 func (s *Source) Close() error { return s.file.Close() }
 
