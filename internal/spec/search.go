@@ -88,6 +88,7 @@ func (c *checker) searchSLO() {
 		c.bad("search.slo", fmt.Sprintf("at most %d", maxConditions), "%d conditions are too many", len(w.SLO))
 		return
 	}
+	limits := map[string]string{} // on requests, by what they limit
 	for i, text := range w.SLO {
 		path := fmt.Sprintf("search.slo[%d]", i)
 		cond, err := catalog.Parse(text)
@@ -103,8 +104,13 @@ func (c *checker) searchSLO() {
 			c.bad(path, "an upper limit of "+strings.Join(sloNames, ", "), "%s is no limit that report.slo knows", clip(text))
 		case cond.PerRequest() && c.s.given("report.slo."+cond.Name):
 			c.bad(path, "keep one", "report.slo.%s is given, too", cond.Name)
+		case cond.PerRequest() && limits[cond.Name] != "":
+			c.bad(path, "keep one", "%s limits what %s limits", clip(text), clip(limits[cond.Name]))
 		case cond.Window != "" && !slices.Contains(catalog.WindowKinds, cond.Window) && !OwnWindow(cond.Window):
 			c.bad(path, windowHint, "there can be no window %s", clip(cond.Window))
+		}
+		if !bad && cond.PerRequest() {
+			limits[cond.Name] = text
 		}
 	}
 }

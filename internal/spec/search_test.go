@@ -37,6 +37,7 @@ func TestSearchBadValues(t *testing.T) {
 		{"search.slo=[ttft_ms > 500]", "no limit that report.slo knows"},
 		{"search.slo=[steady.ttft_ms.p95 <]", "search.slo[0]"},
 		{"search.slo=[steady.ttft_ms.p95 < 1, steady.ttft_ms.p95 < 1]", "given twice"},
+		{"search.slo=[ttft_ms < 500, tpot_ms < 9, ttft_ms < 900]", "ttft_ms < 900 limits what ttft_ms < 500 limits"},
 		{"search.slo=[checks.failures == pass]", "no limit on a number"},
 		{"report.slo.ttft_ms=5", "report.slo.ttft_ms is given, too"},
 		{"load.rate=5", "the search gives it"},
