@@ -172,18 +172,18 @@ func (a *app) runLogged(ctx context.Context, j *job, o runOptions) (string, erro
 	j.expectCache()
 	dir, err := o.folder(j.shownName(), clk.Wall())
 	if err != nil {
-		return "", usageError(err.Error(), "another place: --out DIR")
+		return "", o.folderError(err)
 	}
 	if err := o.log.open(dir); err != nil {
-		return dir.path, usageError(err.Error(), "another place: --out DIR")
+		return dir.path, o.folderError(err)
 	}
 	if err := j.writeInputs(dir); err != nil {
-		return dir.path, usageError(err.Error(), "another place: --out DIR")
+		return dir.path, o.folderError(err)
 	}
 	name := tapeName(j.spec.Record.Compress)
 	w, err := tape.Create(dir.file(name), j.spec.Record.Compress)
 	if err != nil {
-		return dir.path, usageError(err.Error(), "another place: --out DIR")
+		return dir.path, o.folderError(err)
 	}
 	statement(a.stderr, j, pre, dir.path, o.said)
 

@@ -65,7 +65,20 @@ func (o runOptions) folder(name string, now time.Time) (*runDir, error) {
 		return nil, fmt.Errorf("cannot make the folder for the run: %w", err)
 	}
 	d := &runDir{o.dir}
-	return d, d.checkFree()
+	if err := d.checkFree(); err != nil {
+		os.Remove(o.dir)
+		return nil, err
+	}
+	return d, nil
+}
+
+// folderError is why a run's folder, or what stands in it from the beginning, cannot be
+// written. The first of several runs alone can go to another place.
+func (o runOptions) folderError(err error) error {
+	if o.dir == "" {
+		return usageError(err.Error(), "another place: --out DIR")
+	}
+	return &exitError{code: exitInternal, msg: err.Error(), hints: []string{"make room on the disk, or see that the folder can be written"}}
 }
 
 func (d *runDir) checkFree() error {

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -17,6 +18,7 @@ import (
 
 	"tokentape/internal/analysis"
 	"tokentape/internal/clock"
+	"tokentape/internal/resource"
 	"tokentape/internal/run"
 	"tokentape/internal/secret"
 	"tokentape/internal/spec"
@@ -43,8 +45,10 @@ type series struct {
 	said   map[string]bool   // lines that a statement of a point has said
 	cut    string            // what the point before left running; "": nothing
 	ran    bool              // a point was run by this command
-	codes  []int
+	mine   map[int]bool      // the points that it ran
+	codes  []int             // of these
 	last   error
+	has    *resource.Machine // nil: not read yet
 }
 
 // ended is what became of a point.
@@ -74,7 +78,7 @@ func (a *app) newSeries(kind string, args []string, f *specFlags, o runOptions) 
 	for _, n := range notes {
 		fmt.Fprintln(a.stderr, "note:", n)
 	}
-	return &series{a: a, args: args, f: f, o: o, kind: kind, base: s, clk: clock.New(), said: map[string]bool{}, m: &sweep.Manifest{
+	return &series{a: a, args: args, f: f, o: o, kind: kind, base: s, clk: clock.New(), said: map[string]bool{}, mine: map[int]bool{}, m: &sweep.Manifest{
 		Kind: kind, Name: s.Name, Order: s.Sweep.Order, Prompts: s.Sweep.Prompts, Seed: s.Seeds.Run,
 	}}, nil
 }
@@ -132,10 +136,24 @@ func (s *series) try(sets []spec.PointSet) (*tried, error) {
 	if err := s.ownOutputs(j, sets); err != nil {
 		return nil, err
 	}
+	if !j.spec.Target.Spread { // over addresses that are not known yet
+		if err := j.resources(s.machine()); err != nil {
+			return nil, err
+		}
+	}
 	t := &tried{sets: sets, load: j.spec.Load, set: dealtFrom(j.spec)}
 	t.rows, t.need = j.dealt()
 	t.time, t.most = j.duration()
 	return t, nil
+}
+
+// machine is what this machine has, read once.
+func (s *series) machine() resource.Machine {
+	if s.has == nil {
+		m := resource.Here()
+		s.has = &m
+	}
+	return *s.has
 }
 
 // begin makes the folder, with the spec in it. It holds a lock on it, so that no other
@@ -152,8 +170,10 @@ func (s *series) begin() error {
 	if err := s.o.log.open(dir); err != nil {
 		return usageError(err.Error(), "another place: --out DIR")
 	}
+	text := s.base.YAML()
+	s.m.Spec = fmt.Sprintf("%x", sha256.Sum256(text))
 	if err := dir.write(sweepSpec, func(f *os.File) error {
-		_, err := f.Write(s.base.YAML())
+		_, err := f.Write(text)
 		return err
 	}); err != nil {
 		return usageError(err.Error(), "another place: --out DIR")
@@ -190,6 +210,20 @@ const (
 	sweepSpec   = "sweep.yaml"
 	sweepPoints = "points"
 )
+
+// unchanged refuses a folder whose spec is not the one that its runs were made with.
+func (s *series) unchanged(dir string) error {
+	path := filepath.Join(dir, sweepSpec)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return usageError(err.Error())
+	}
+	if s.m.Spec != "" && fmt.Sprintf("%x", sha256.Sum256(text)) != s.m.Spec {
+		return usageError(fmt.Sprintf("%s was changed since the %s began: what is left would be unlike what was measured", path, s.m.Kind),
+			fmt.Sprintf("put it back as it was, or begin another: tokentape %s %s", s.m.Kind, shellWords([]string{path})))
+	}
+	return nil
+}
 
 // lock takes the folder for this command.
 func (s *series) lock(dir string) error {
@@ -250,9 +284,11 @@ func (s *series) run(ctx context.Context, i int, where string) (ended, error) {
 	p := &s.m.Points[i]
 	var e ended
 	var notes []string
+	p.Reason, p.Hook = "", "" // what an earlier try came to
 	if s.ran {
 		if err := s.between(ctx, p); err != nil {
-			return ended{code: exitInterrupted, err: err}, nil
+			s.codes, s.last = append(s.codes, exitInterrupted), err
+			return ended{code: exitInterrupted, err: err}, s.write()
 		}
 		if s.cut != "" {
 			notes = append(notes, s.cut)
@@ -260,12 +296,10 @@ func (s *series) run(ctx context.Context, i int, where string) (ended, error) {
 			s.cut = ""
 		}
 	}
-	if p.Run != "" {
-		if note := s.again(i); note != "" {
-			notes = append(notes, note)
-		}
-	}
 	rel := filepath.Join(sweepPoints, p.Name)
+	if note := s.again(i, rel); note != "" {
+		notes = append(notes, note)
+	}
 	p.State, p.Exit, p.Began, p.Ended = sweep.Running, nil, s.clk.Wall(), time.Time{}
 	p.Run = rel
 	if err := s.write(); err != nil {
@@ -277,7 +311,7 @@ func (s *series) run(ctx context.Context, i int, where string) (ended, error) {
 	e.code, e.err = s.runOne(i, filepath.Join(s.dir, rel), notes, &e)
 	e.took = time.Duration(s.clk.Now() - begun)
 	s.ran = true
-	s.codes, s.last = append(s.codes, e.code), cmp.Or(e.err, s.last)
+	s.codes, s.last, s.mine[i] = append(s.codes, e.code), cmp.Or(e.err, s.last), true
 	p.Ended = s.clk.Wall()
 	p.Exit = &e.code
 	p.State = sweep.Done
@@ -348,24 +382,25 @@ func (s *series) runOne(i int, dir string, notes []string, e *ended) (int, error
 	return exitInternal, err
 }
 
-// again moves the folder of a point that was cut out of the way, and gives it rows that
-// were not sent yet, where there are some. It returns what is to be said of that.
-func (s *series) again(i int) string {
+// again moves what an earlier try of a point left at rel out of the way, and gives the
+// point rows that were not sent yet, where there are some. It returns what is to be said
+// of that; "": nothing was sent before.
+func (s *series) again(i int, rel string) string {
 	p := &s.m.Points[i]
-	old := filepath.Join(s.dir, p.Run)
+	old := filepath.Join(s.dir, rel)
+	if _, err := os.Lstat(old); err != nil || os.Remove(old) == nil { // an empty one holds nothing
+		return ""
+	}
 	kept := ""
-	if isDir(old) {
-		for n := 1; n < 1000; n++ {
-			to := fmt.Sprintf("%s.cut%d", old, n)
-			if _, err := os.Lstat(to); errors.Is(err, os.ErrNotExist) && os.Rename(old, to) == nil {
-				kept = filepath.Join(filepath.Dir(p.Run), filepath.Base(to))
-				break
-			}
+	for n := 1; n < 1000; n++ {
+		to := fmt.Sprintf("%s.cut%d", old, n)
+		if _, err := os.Lstat(to); errors.Is(err, os.ErrNotExist) && os.Rename(old, to) == nil {
+			kept = filepath.Join(filepath.Dir(rel), filepath.Base(to))
+			break
 		}
 	}
-	p.Reason = ""
 	if kept != "" {
-		p.Reason = "run again; what was cut is in " + kept
+		p.Reason = strings.TrimPrefix(p.Reason+"; run again; what was cut is in "+kept, "; ")
 		fmt.Fprintf(s.a.stderr, "%s was cut, and is run again; what there is of it is kept in %s\n", p.Name, kept)
 	}
 	if !s.distinct() || p.FirstRow == nil || p.Rows == nil || kept == "" {
@@ -405,6 +440,8 @@ func (s *series) hook(ctx context.Context, post string) string {
 	if err != nil {
 		return "POST " + s.shown(post) + ": failed: " + s.shown(err.Error())
 	}
+	// A point's own spec has no sweep, and knows nothing of the secrets in it.
+	hush := secret.New(append(j.secrets(), s.base.Secrets()...))
 	c, side := j.client(s.clk), j.otherClient(s.clk)
 	defer c.Close()
 	defer side.Close()
@@ -421,10 +458,15 @@ func (s *series) hook(ctx context.Context, post string) string {
 		if j.isTarget(url) {
 			with = c
 		}
+		asked := "POST " + hush.Mask(url)
+		wait := s.clk.AfterFunc(int64(time.Second), func() {
+			fmt.Fprintf(s.a.stderr, "waiting for an answer to %s (sweep.between, at most %s)\n", asked, flushTimeout)
+		})
 		status, err := j.flushCache(ctx, with, url)
-		text := fmt.Sprintf("POST %s: %d", j.mask(url), status)
+		wait.Stop()
+		text := fmt.Sprintf("%s: %d", asked, status)
 		if err != nil {
-			text = fmt.Sprintf("POST %s failed: %s", j.mask(url), secret.New(j.secrets()).Line(err.Error(), maxFlushError))
+			text = asked + " failed: " + hush.Line(err.Error(), maxFlushError)
 		}
 		said = append(said, text)
 	}
@@ -440,11 +482,21 @@ func interrupts(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // end says where the points are, and is the exit code of the series, as that of a
-// repeat.
+// repeat; points that were measured before this command count too.
 func (s *series) end() error {
 	read := s.read()
 	fmt.Fprintf(s.a.stderr, "points: %s\n", s.dir)
-	if err := repeatEnding(s.codes, s.last); err != nil {
+	codes, last := s.codes, s.last
+	for i, p := range s.m.Points {
+		if p.Exit == nil || p.State != sweep.Done || s.mine[i] {
+			continue
+		}
+		codes = append(codes, *p.Exit)
+		if *p.Exit != exitFit && last == nil {
+			last = &exitError{code: *p.Exit, msg: fmt.Sprintf("%s: %s", p.Name, p.Reason)}
+		}
+	}
+	if err := repeatEnding(codes, last); err != nil {
 		return err
 	}
 	return read
@@ -452,7 +504,7 @@ func (s *series) end() error {
 
 // read prints what the points say together, where one was measured.
 func (s *series) read() error {
-	if !slices.ContainsFunc(s.m.Points, func(p sweep.Point) bool { return p.State == sweep.Done }) {
+	if !slices.ContainsFunc(s.m.Points, func(p sweep.Point) bool { return p.State == sweep.Done || p.State == sweep.Failed }) {
 		return nil
 	}
 	err := s.a.curves(s.dir, curveOptions{json: s.o.json})

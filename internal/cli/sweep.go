@@ -15,6 +15,7 @@ import (
 	"tokentape/internal/analysis/curve"
 	"tokentape/internal/spec"
 	"tokentape/internal/sweep"
+	"tokentape/tape"
 )
 
 // sweepOptions are the flags of sweep that are no field of the spec.
@@ -128,6 +129,9 @@ func overSets(over []string) ([]spec.Set, error) {
 		}
 		var list []string
 		for v := range strings.SplitSeq(values, ",") {
+			if strings.TrimSpace(v) == "" {
+				return nil, usageError(fmt.Sprintf("--over %s: one of the values is empty", field), "leave the comma out; a value that is empty on purpose: --over '{field: "+field+", values: [\"\", …]}'")
+			}
 			list = append(list, overText(v))
 		}
 		axes = append(axes, fmt.Sprintf("{field: %s, values: [%s]}", overText(field), strings.Join(list, ", ")))
@@ -187,12 +191,19 @@ func (a *app) sweep(ctx context.Context, args []string, f *specFlags, o runOptio
 func (a *app) sweepOn(ctx context.Context, dir string, f *specFlags, o runOptions, so sweepOptions) error {
 	m, err := sweep.Read(dir)
 	if err != nil {
-		return usageError(err.Error(), "a spec, or the folder of a sweep: runs/NAME/TIME-sweep")
+		hint := "a spec, or the folder of a sweep: runs/NAME/TIME-sweep"
+		if sweep.Holds(dir) {
+			hint = unreadable(dir)
+		}
+		return usageError(err.Error(), hint)
 	}
 	if m.Kind != "sweep" {
 		return usageError(fmt.Sprintf("%s is the folder of a %s, whose points follow from each other", dir, m.Kind), "tokentape report "+shellWords([]string{dir}))
 	}
 	if err := so.fit(f); err != nil {
+		return err
+	}
+	if err := (&series{m: m}).unchanged(dir); err != nil {
 		return err
 	}
 	s, err := a.newSeries("sweep", []string{filepath.Join(dir, sweepSpec)}, f, o)
@@ -210,8 +221,16 @@ func (a *app) sweepOn(ctx context.Context, dir string, f *specFlags, o runOption
 		return usageError(err.Error())
 	}
 	s.o.out = filepath.Dir(filepath.Dir(dir))
-	for _, p := range s.m.Points {
-		s.sets = append(s.sets, setsOf(s.m.Fields, p))
+	for i := range s.m.Points {
+		p := &s.m.Points[i]
+		s.sets = append(s.sets, setsOf(s.m.Fields, *p))
+		if p.State != sweep.Done {
+			continue
+		}
+		if err := tapeBegins(filepath.Join(dir, p.Run)); err != nil {
+			fmt.Fprintf(a.stderr, "%s is run again: %s\n", p.Name, s.shown(err.Error()))
+			p.State, p.Exit = sweep.Failed, nil
+		}
 	}
 	if so.add {
 		if err := s.addMore(); err != nil {
@@ -223,6 +242,26 @@ func (a *app) sweepOn(ctx context.Context, dir string, f *specFlags, o runOption
 			"further points: tokentape sweep "+shellWords([]string{dir})+" --add --over "+s.m.Fields[0]+"=…", "their table: tokentape report "+shellWords([]string{dir}))
 	}
 	return s.runAll(ctx, so)
+}
+
+// unreadable is what there still is where a manifest cannot be read.
+func unreadable(dir string) string {
+	return "what was measured is whole: each run in " + filepath.Join(dir, sweepPoints) + " is read alone, tokentape report " + filepath.Join(dir, sweepPoints, "NAME")
+}
+
+// tapeBegins says why a run's folder has no tape that could be read; nil: it has.
+func tapeBegins(run string) error {
+	path, err := curve.Tape(run)
+	if err != nil {
+		return err
+	}
+	r, err := tape.OpenFile(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	_, err = r.Next()
+	return err
 }
 
 // fit refuses flags that would make the points left unlike those that were measured.

@@ -77,7 +77,10 @@ func Check(n Need, m Machine) (notes []string, err error) {
 	switch {
 	case m.Soft == 0:
 	case conns > 0 && need > m.Soft:
-		hint := fmt.Sprintf("raise the hard limit (ulimit -Hn %d, or LimitNOFILE of the service), or lower load.concurrency to %d", need, max(m.Soft-m.Open-spare, 1))
+		hint := fmt.Sprintf("raise the hard limit (ulimit -Hn %d, or LimitNOFILE of the service)", need)
+		if fit := m.Soft - m.Open - spare; fit > 0 {
+			hint += fmt.Sprintf(", or lower load.concurrency to %d", fit)
+		}
 		refuse(hint, "%d requests in flight need %d file descriptors (%d open now, %d spare), and the limit is %d", conns, need, m.Open, spare, m.Soft)
 	case conns > 0 && m.Shell > 0 && m.Shell < need:
 		note("the soft limit of file descriptors was raised from %d to %d for this process (%d are needed)", m.Shell, m.Soft, need)

@@ -476,8 +476,15 @@ func shapeOf(v reflect.Value, path string) (needed, hint string) {
 	case reflect.Float64:
 		return "a number", ""
 	case reflect.Slice:
-		if t.Elem().Kind() == reflect.String {
+		switch {
+		case t.Elem().Kind() == reflect.String:
 			return "a list", ""
+		case t.Elem().Kind() == reflect.Interface:
+			return "a list", "such as [1, 2, 4]"
+		case t.Elem() == reflect.TypeFor[Axis]():
+			return "a list of maps", "such as [{field: load.concurrency, values: [1, 2, 4, 8]}]"
+		case t.Elem() != reflect.TypeFor[MetricsSource]():
+			return "a list of maps", "keys of each: " + strings.Join(keysOf(t.Elem()), ", ")
 		}
 		return "a list of maps", "such as [{name: engine, url: http://h:8000/metrics}]"
 	case reflect.Map:

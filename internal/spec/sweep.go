@@ -252,6 +252,13 @@ func (s *Spec) checkSweep() []Issue {
 			c.bad("sweep.requests", "keep one", "sweep.until says when a point ends")
 		}
 	}
+	// Of what stands in the file a flag may say otherwise; of two flags one is a mistake.
+	if at, ok := s.from["load.requests"]; ok && flagged(at.origin, "load.requests") && (w.Requests != "" || w.Until.RelativeWidth > 0) && !w.IsZero() {
+		c.bad("load.requests", "--each N for the requests of each point, or leave "+at.origin+" out", "has no effect: sweep.requests or sweep.until says how many requests a point has")
+	}
+	if at, ok := s.from["load.duration"]; ok && flagged(at.origin, "load.duration") && w.Until.RelativeWidth > 0 && !w.IsZero() {
+		c.bad("load.duration", "--set sweep.until.at_most=…, or leave "+at.origin+" out", "has no effect: sweep.until.at_most says how long a point is at most")
+	}
 	for i, a := range w.Over {
 		if slices.ContainsFunc(a.Names(), secretPath) {
 			continue // refused
@@ -261,7 +268,7 @@ func (s *Spec) checkSweep() []Issue {
 			if len(a.Fields) > 0 {
 				path = fmt.Sprintf("sweep.over[%d].fields[%d]", i, k)
 			}
-			if at, ok := s.from[name]; ok && at.origin != "" && (at.origin == "--set "+name || at.origin[:2] == "--") {
+			if at, ok := s.from[name]; ok && flagged(at.origin, name) {
 				c.bad(path, "leave "+at.origin+" out, or take the field out of the sweep", "%s is given by %s too, and every point gives it another value", name, at.origin)
 			}
 			if name == "load.requests" && (w.Requests != "" || w.Until.RelativeWidth > 0) {
@@ -273,6 +280,11 @@ func (s *Spec) checkSweep() []Issue {
 		}
 	}
 	return c.issues
+}
+
+// flagged reports whether a field's value came from a flag.
+func flagged(origin, field string) bool {
+	return origin == "--set "+field || strings.HasPrefix(origin, "--")
 }
 
 // axis checks one of sweep.over. seen holds the fields of those before.
@@ -367,6 +379,8 @@ func (c *checker) axisRange(path string, a Axis) bool {
 		c.bad(path+".from", "sweep.order: down begins with the highest", "%v is not below to, which is %v", *a.From, *a.To)
 	case a.Scale == "log" && *a.From <= 0:
 		c.bad(path+".from", "above 0, or scale: linear", "equal ratios cannot begin at %v", *a.From)
+	case !whole && len(a.Rows()) < int(a.Steps):
+		c.bad(path+".steps", "a wider range, or fewer steps", "%d points from %v to %v are not told apart: of %d the six digits of a step are the same", a.Steps, *a.From, *a.To, int(a.Steps)-len(a.Rows()))
 	case whole && (*a.From != math.Round(*a.From) || *a.To != math.Round(*a.To)):
 		c.bad(path, "whole numbers", "%s takes whole numbers alone", a.Field)
 	}

@@ -34,6 +34,14 @@ func Read(dir string) (*Manifest, error) {
 	if m.Schema != Schema {
 		return nil, fmt.Errorf("%s: its schema is %q, and this version reads %q", path, m.Schema, Schema)
 	}
+	switch {
+	case m.Kind != "sweep" && m.Kind != "search":
+		return nil, fmt.Errorf("%s: its kind is %q, neither sweep nor search", path, m.Kind)
+	case len(m.Fields) == 0:
+		return nil, fmt.Errorf("%s: it names no field that varies", path)
+	case len(m.Points) == 0 && m.Kind == "sweep": // a search may not have come to its first
+		return nil, fmt.Errorf("%s: there are no points in it", path)
+	}
 	if m.Expected != "" && !filepath.IsLocal(m.Expected) {
 		return nil, fmt.Errorf("%s: its expected values %q are outside the folder", path, m.Expected)
 	}

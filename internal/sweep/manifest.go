@@ -22,6 +22,8 @@ type Manifest struct {
 	// distinct: no two runs send the same rows; same: all send the same.
 	Prompts string `json:"prompts"`
 	Seed    int64  `json:"seed"`
+	// SHA-256 of sweep.yaml as it was written, in hexadecimal: who changes the spec between two points has two sweeps. "": written before there was any.
+	Spec string `json:"spec_sha256,omitempty"`
 	// Expected is the copy in the folder of the file of expected values; "": none was given.
 	Expected string  `json:"expected,omitempty"`
 	Points   []Point `json:"points"`

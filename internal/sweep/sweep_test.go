@@ -212,13 +212,16 @@ func TestReadRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"schema":"tokentape.sweep/9"}`: "its schema is",
 		`[]`:                             "sweep.json",
-		`{"schema":"tokentape.sweep/1","fields":["a"],"points":[{"name":"../x","at":[1],"state":"done"}]}`:                                        "no name of its own",
-		`{"schema":"tokentape.sweep/1","fields":["a"],"points":[{"name":"x","at":[1,2],"state":"done"}]}`:                                         "2 values for 1 fields",
-		`{"schema":"tokentape.sweep/1","fields":["a"],"points":[{"name":"x","at":[1],"state":"done","run":"/etc"}]}`:                              "outside the folder",
-		`{"schema":"tokentape.sweep/1","fields":["a"],"points":[{"name":"x","at":[1],"state":"odd"}]}`:                                            "is unknown",
-		`{"schema":"tokentape.sweep/1","fields":["a"],"points":[{"name":"x","at":[1],"state":"done"},{"name":"x","at":[2],"state":"done"}]}`:      "no name of its own",
-		`{"schema":"tokentape.sweep/1","fields":["a"],"points":[{"name":"x","at":[{"a":1}],"state":"done"}]}`:                                     "neither a number nor a text",
-		`{"schema":"tokentape.sweep/1","fields":["a"],"points":[{"name":"x","at":[1],"state":"done","first_row":-1,"rows":9223372036854775807}]}`: "rows",
+		`{"schema":"tokentape.sweep/1","kind":"walk"}`:                                                                                                           "neither sweep nor search",
+		`{"schema":"tokentape.sweep/1","kind":"sweep"}`:                                                                                                          "no field",
+		`{"schema":"tokentape.sweep/1","kind":"sweep","fields":["a"],"points":[]}`:                                                                               "no points",
+		`{"schema":"tokentape.sweep/1","kind":"sweep","fields":["a"],"points":[{"name":"../x","at":[1],"state":"done"}]}`:                                        "no name of its own",
+		`{"schema":"tokentape.sweep/1","kind":"sweep","fields":["a"],"points":[{"name":"x","at":[1,2],"state":"done"}]}`:                                         "2 values for 1 fields",
+		`{"schema":"tokentape.sweep/1","kind":"sweep","fields":["a"],"points":[{"name":"x","at":[1],"state":"done","run":"/etc"}]}`:                              "outside the folder",
+		`{"schema":"tokentape.sweep/1","kind":"sweep","fields":["a"],"points":[{"name":"x","at":[1],"state":"odd"}]}`:                                            "is unknown",
+		`{"schema":"tokentape.sweep/1","kind":"sweep","fields":["a"],"points":[{"name":"x","at":[1],"state":"done"},{"name":"x","at":[2],"state":"done"}]}`:      "no name of its own",
+		`{"schema":"tokentape.sweep/1","kind":"sweep","fields":["a"],"points":[{"name":"x","at":[{"a":1}],"state":"done"}]}`:                                     "neither a number nor a text",
+		`{"schema":"tokentape.sweep/1","kind":"sweep","fields":["a"],"points":[{"name":"x","at":[1],"state":"done","first_row":-1,"rows":9223372036854775807}]}`: "rows",
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, File), []byte(text), 0o600); err != nil {
@@ -232,7 +235,7 @@ func TestReadRefuses(t *testing.T) {
 
 func FuzzManifest(f *testing.F) {
 	f.Add(`{"schema":"tokentape.sweep/1","kind":"sweep","fields":["load.rate"],"points":[{"name":"r1","at":[1],"repeat":1,"state":"done","run":"points/r1"}]}`)
-	f.Add(`{"schema":"tokentape.sweep/1","fields":["a"],"points":[{"name":"x","at":["b"],"state":"failed","exit":3,"first_row":3,"rows":4}]}`)
+	f.Add(`{"schema":"tokentape.sweep/1","kind":"sweep","fields":["a"],"points":[{"name":"x","at":["b"],"state":"failed","exit":3,"first_row":3,"rows":4}]}`)
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text string) {
 		if err := os.WriteFile(filepath.Join(dir, File), []byte(text), 0o600); err != nil {

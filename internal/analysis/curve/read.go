@@ -118,7 +118,7 @@ func analysed(dir string, m *sweep.Manifest, o Options) []Result {
 				if i >= len(m.Points) {
 					return
 				}
-				out[i] = analyse(dir, &m.Points[i], o)
+				out[i] = analyse(dir, m.Fields, &m.Points[i], o)
 				mu.Lock()
 				if done++; o.Watch != nil {
 					o.Watch(done, len(m.Points))
@@ -131,7 +131,7 @@ func analysed(dir string, m *sweep.Manifest, o Options) []Result {
 	return out
 }
 
-func analyse(dir string, p *sweep.Point, o Options) Result {
+func analyse(dir string, fields []string, p *sweep.Point, o Options) Result {
 	if p.Run == "" {
 		return Result{}
 	}
@@ -146,6 +146,9 @@ func analyse(dir string, p *sweep.Point, o Options) Result {
 	res, err := analysis.AnalyseFile(path, analysis.Options{Windows: kinds})
 	if err != nil {
 		return Result{Err: err}
+	}
+	if why := unlike(fields, p, res); why != "" {
+		return Result{Err: errors.New(why)}
 	}
 	r := Result{Res: res, backlog: grown(res)}
 	res.Rows = analysis.Rows{} // of a thousand points not all are kept
