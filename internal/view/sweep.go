@@ -15,7 +15,7 @@ import (
 )
 
 // sweepName is the file that makes a folder one of a sweep or search, whose runs lie
-// below points/; curvesName is the page of its curves, made by tokentape report DIR.
+// below points/; curvesName is the page of its curves.
 const (
 	sweepName  = "sweep.json"
 	curvesName = "curve.html"
@@ -86,9 +86,14 @@ func (x *index) readSweep(c candidate) *Entry {
 	e.Points = len(m.Points)
 	e.Line = shown(fmt.Sprintf("%s over %s: %d of %d points are measured", m.Kind, strings.Join(m.Fields, ", "), done, len(m.Points)), mostLine)
 	if c.results == (stamp{}) {
-		e.Line += "; there is no " + curvesName + " yet: tokentape report " + e.Path + " makes it"
+		e.Line += "; there is no " + curvesName + " yet: " + makes(e.Path)
 	}
 	return e
+}
+
+// makes is the command that makes the page of a sweep.
+func makes(dir string) string {
+	return "tokentape report " + dir + " --format html --out " + path.Join(dir, curvesName) + " makes it"
 }
 
 // sweepPage answers /sweep/ID/ with the curves of a sweep, and what these lead to, the
@@ -115,7 +120,7 @@ func (s *Server) sweepPage(w http.ResponseWriter, r *http.Request, rest string) 
 	}
 	page, err := s.index.curves(c)
 	if err != nil {
-		refuse(w, http.StatusNotFound, fmt.Sprintf("%s: %v; tokentape report %s makes it", curvesName, err, e.Path))
+		refuse(w, http.StatusNotFound, fmt.Sprintf("%s: %v; %s", curvesName, err, makes(e.Path)))
 		return
 	}
 	w.Header().Set("Content-Security-Policy", html.CurvePolicy()+"; frame-ancestors 'none'")

@@ -18,7 +18,7 @@ import (
 // data is the page's document, read as data.js reads it, and what of Results it holds.
 type data struct {
 	Untold bool
-	Time *struct {
+	Time   *struct {
 		First, Last float64
 		grid
 		Rates  grid

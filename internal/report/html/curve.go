@@ -298,7 +298,7 @@ func (v *curveView) table(title string, columns []curveColumn) curveTable {
 		t.Head = append(t.Head, col.head)
 	}
 	for _, p := range points {
-		r := curveRow{Label: p.Label, To: curveLink(p.Runs), Unfit: !p.Fit}
+		r := curveRow{Label: p.Label, To: curveLink(p), Unfit: !p.Fit}
 		for _, col := range used {
 			r.Cells = append(r.Cells, col.cell(p))
 		}
@@ -308,21 +308,25 @@ func (v *curveView) table(title string, columns []curveColumn) curveTable {
 }
 
 // curveLink is the page of a point's only run, or of the first that was measured.
-func curveLink(runs []curve.Run) string {
-	for _, r := range runs {
+func curveLink(p *curve.Point) string {
+	for _, r := range p.Runs {
 		if r.State == curve.Measured {
-			return runLink(r)
+			return runLink(r, p.Window)
 		}
 	}
 	return ""
 }
 
-// runLink is the page of a run, relative to that of the sweep.
-func runLink(r curve.Run) string {
+// runLink is the page of a run, relative to that of the sweep, which opens in the window
+// that was read: see windowFromLink in page.js.
+func runLink(r curve.Run, window string) string {
 	if r.Path == "" {
 		return ""
 	}
 	u := url.URL{Path: path.Join(r.Path, "report.html")}
+	if window != "" {
+		u.Fragment = "window=" + window
+	}
 	return u.String()
 }
 
@@ -334,7 +338,9 @@ func (v *curveView) runs() {
 		for _, r := range p.Runs {
 			row := curveRow{Label: r.Name, State: strings.ReplaceAll(r.State, "_", " "), Reasons: given(r.Verdict, r.Reason, r.Hook)}
 			if r.State == curve.Measured {
-				row.To = runLink(r)
+				row.To = runLink(r, p.Window)
+			} else {
+				row.Reasons = given(r.Reason, r.Verdict, r.Hook)
 			}
 			v.Runs = append(v.Runs, row)
 		}

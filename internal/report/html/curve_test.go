@@ -58,7 +58,7 @@ func TestCurvePage(t *testing.T) {
 				t.Errorf("%s: %q is on the page", lang, bad)
 			}
 		}
-		if !strings.Contains(page, `href="points/a%20b/report.html"`) || !strings.Contains(page, `<html lang="`+lang+`">`) {
+		if !strings.Contains(page, `href="points/a%20b/report.html#window=steady"`) || !strings.Contains(page, `<html lang="`+lang+`">`) {
 			t.Errorf("%s: no link to a run, or another language", lang)
 		}
 		data := regexp.MustCompile(`(?s)<script type="application/json" id="data">(.*?)</script>`).FindStringSubmatch(page)

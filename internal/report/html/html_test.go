@@ -556,3 +556,19 @@ func TestRowsFromDue(t *testing.T) {
 		}
 	}
 }
+
+// TestUnseen: what was not observed says why, and an imported run that it is one.
+func TestUnseen(t *testing.T) {
+	r := filled("x")
+	r.Imported, r.Load.Loop = "aisbench", ""
+	w := &r.Windows[0]
+	w.System = analysis.System{}
+	w.Warnings = []string{"no rates: 3 service times, 10 wanted"}
+	w.Metrics["ttft_ms"] = &analysis.Summary{}
+	text := body(render(t, r, "en"))
+	for _, want := range []string{`imported from</span> <bdi>aisbench</bdi>`, `<p class="ci" lang="en">3 service times, 10 wanted</p>`, `<p class="ci" lang="en">` + noneOK, `loop</span></dt><dd><span data-t="not_observed">`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+}

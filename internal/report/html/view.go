@@ -2,6 +2,7 @@ package html
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -197,7 +198,7 @@ func newWindow(r *analysis.Results, w *analysis.Window) windowView {
 		}
 		c := card{Name: name, Title: report.Label(name, ""), Unit: s.Unit, Stat: "p50", Value: report.Cell(s.P50), Interval: report.Interval(s.CI["p50"]), Goto: link(w.Kind, name, "p50", s.P50)}
 		if s.N == 0 {
-			c.Absent, c.Why = true, strings.Join(s.Warnings, "; ")
+			c.Absent, c.Why = true, cmp.Or(strings.Join(s.Warnings, "; "), noneOK)
 		}
 		for _, st := range statistics {
 			if c.Absent {
@@ -222,7 +223,11 @@ func newWindow(r *analysis.Results, w *analysis.Window) windowView {
 		if name == "concurrency_mean" && value != nil {
 			goes = during(r, w, "")
 		}
-		v.Cards = append(v.Cards, card{Goto: goes, Name: name, Title: report.Label(name, ""), Unit: unit, Value: report.Cell(value), Interval: report.Interval(sys.CI[name]), More: more, Absent: value == nil})
+		c := card{Goto: goes, Name: name, Title: report.Label(name, ""), Unit: unit, Value: report.Cell(value), Interval: report.Interval(sys.CI[name]), More: more, Absent: value == nil}
+		if c.Absent {
+			c.Why = noRate(w)
+		}
+		v.Cards = append(v.Cards, c)
 	}
 	rate("system.output_tokens_per_s", "tok/s", sys.OutputTokensPerS, pair{"input", report.Cell(sys.InputTokensPerS), to(sys.InputTokensPerS)}, pair{"total", report.Cell(sys.TotalTokensPerS), to(sys.TotalTokensPerS)})
 	rate("requests_per_s", "/s", sys.RequestsPerS, pair{"n", v.Held, held(w)}, pair{"duration", report.Cell(sys.DurationS) + " s", ""})
@@ -246,6 +251,24 @@ func newWindow(r *analysis.Results, w *analysis.Window) windowView {
 		v.Metrics = append(v.Metrics, row)
 	}
 	return v
+}
+
+const noneOK = "no request of the window ended well"
+
+// noRate says why a window has no rate.
+func noRate(w *analysis.Window) string {
+	for _, t := range w.Warnings {
+		if why, ok := strings.CutPrefix(t, "no rates: "); ok {
+			return why
+		}
+		if strings.Contains(t, "no rates") {
+			return t
+		}
+	}
+	if w.Held() == 0 {
+		return noneOK
+	}
+	return "no request of the window has the count that it needs"
 }
 
 // held is where the number of a window's requests leads.

@@ -56,7 +56,7 @@ function rowOf(r) {
 }
 
 function headOf() {
-  return el("thead", {}, el("tr", {}, el("th", {}), runColumns.map((c) => el("th", { scope: "col", className: c.n ? "r" : "", "aria-sort": listed.sort === c.key ? (listed.down ? "descending" : "ascending") : null },
+  return el("thead", {}, el("tr", {}, el("th", {}), runColumns.map((c) => el("th", { scope: "col", className: (c.n ? "r c-" : "c-") + c.key, "aria-sort": listed.sort === c.key ? (listed.down ? "descending" : "ascending") : null },
     el("button", { type: "button", className: "sort", data: { sort: c.key }, on: { click: () => sortBy(c.key) } }, say("view." + c.key), c.unit ? el("small", {}, " " + c.unit) : null, listed.sort === c.key ? (listed.down ? " ↓" : " ↑") : "")))));
 }
 

@@ -15,7 +15,7 @@ function makeDists() {
   const host = find("#dist-charts"), d = state.doc;
   if (!host) return;
   const metrics = [...new Set(d.dists.map((x) => x.metric))];
-  if (!metrics.length) { host.append(el("p", { className: "absent" }, word("not_observed"))); find("#dist-tools").hidden = true; }
+  if (!metrics.length) { host.append(el("p", { className: "absent" }, word(d.results.counts.ok ? "not_observed" : "absent.none_ok"))); find("#dist-tools").hidden = true; }
   for (const m of metrics) {
     const unit = d.dists.find((x) => x.metric === m).unit;
     const bins = () => { const k = distOf(state.kind, m); return k ? (distState.log && k.log ? k.log : k.linear) : null; };
@@ -99,5 +99,5 @@ function makeLengths() {
   };
   if (d.by_input?.length) one("ttft-input", "input", d.by_input, "blue");
   if (d.by_cached?.length) one("ttft-cached", "cached", d.by_cached, "green");
-  else host.append(el("p", { className: "absent" }, word(d.by_input?.length ? "cached.none" : "not_observed")));
+  else host.append(el("p", { className: "absent" }, word(d.by_input?.length ? "cached.none" : !d.results.counts.ok ? "absent.none_ok" : d.dists.some((x) => x.metric === "ttft_ms") ? "absent.input" : "absent.ttft")));
 }

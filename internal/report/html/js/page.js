@@ -20,6 +20,13 @@ function showWindow() {
   for (const th of findAll("[data-col]")) th.classList.toggle("on", th.dataset.col === state.kind);
 }
 
+// windowFromLink is the window that a link to the page asks for: report.html#window=whole.
+function windowFromLink() {
+  const kind = /^#window=(.+)$/.exec(location.hash)?.[1];
+  if (!kind) return;
+  for (const b of findAll("#pick [data-window]")) if (b.dataset.window === decodeURIComponent(kind)) choose(b.dataset.window);
+}
+
 function switches() {
   const pick = find("#pick"), buttons = findAll("[data-window]", pick);
   pick.addEventListener("click", (e) => { const b = e.target.closest("[data-window]"); if (b) choose(b.dataset.window); });
@@ -123,6 +130,8 @@ async function start() {
   makeDefinitions();
   find("#save").append(el("button", { type: "button", on: { click: () => save(fileName("results.json"), "application/json", JSON.stringify(state.doc.results, null, 2) + "\n") } }, word("save.results")));
   if (find("#time-charts")) time.changed();
+  windowFromLink();
+  addEventListener("hashchange", windowFromLink);
   performance.mark("ready");
   document.documentElement.dataset.ready = "";
 }
