@@ -149,16 +149,23 @@ func (a *app) doctor(ctx context.Context, args []string, f *specFlags, o doctorO
 				fmt.Fprintln(a.stderr, "the envelope could not be kept: "+why)
 			}
 		}
-		rep.Items = append(rep.Items, doctor.Envelope(env, true, ""))
+		rep.Items = append(rep.Items, doctor.Bounded(doctor.Envelope(env, true, ""), env, r.Machine))
 	} else {
 		rep.Envelope, _ = knownEnvelope(host)
-		rep.Items = append(rep.Items, doctor.Envelope(rep.Envelope, false, cmp.Or(why, "not measured, and none is kept")))
+		item := doctor.Envelope(rep.Envelope, false, cmp.Or(why, "not measured, and none is kept"))
+		if why != "" && item.Verdict != doctor.None { // of another day
+			item.Verdict, item.Value, item.Do = doctor.Note, "not measured now, for "+why+"; the one that is kept: "+item.Value, "what is SHORT above, then tokentape doctor again"
+		}
+		if why != "" && item.Verdict == doctor.None {
+			item.Do = "what stands above says what to mend; then tokentape doctor measures it"
+		}
+		rep.Items = append(rep.Items, item)
 	}
 	if planned != nil {
 		rep.Items = append(rep.Items, doctor.Carry(*planned, rep.Envelope, r.Machine)...)
 	}
 	rep.Verdict = worstOf(rep.Items)
-	if err := a.printDoctor(rep, o.json); err != nil {
+	if err := a.printDoctor(rep, planned != nil, failed != nil, o.json); err != nil {
 		return err
 	}
 	return doctorEnding(rep, failed)
@@ -249,6 +256,9 @@ func (a *app) measure(ctx context.Context, clk *clock.Clock, m resource.Machine,
 	if o.noEnvelope {
 		return items, nil, ""
 	}
+	if few := doctor.Few(m); few != "" {
+		return items, nil, few
+	}
 	load := &doctor.Load{Clock: clk, URL: srv.url, Span: time.Second}
 	goal := doctor.Goal{Limit: time.Millisecond, Rates: []float64{20, 100}, From: 64, Most: doctor.MostStreams(m), Budget: 24 * time.Second, Finer: 2}
 	if o.quick {
@@ -316,11 +326,14 @@ func (a *app) doctorTarget(ctx context.Context, clk *clock.Clock, j *job, f *spe
 	}
 	shown := j.bases[0].Join("/v1/models")
 	header := j.header()
-	fmt.Fprintf(a.stderr, "asking the target: its name, 5 connections, GET %s twice over each\n", j.mask(shown))
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	fmt.Fprintf(a.stderr, "asking the target: its name, 5 connections, GET %s twice over each, at most %s\n", j.mask(shown), doctor.TargetTime)
+	ctx, cancel := context.WithTimeout(ctx, doctor.TargetTime)
 	defer cancel()
 	answers, dnsErr := doctor.LookUp(ctx, clk, shown)
 	trip, err := doctor.Reach(ctx, clk, j.net.cfg, shown, header, 5)
+	if errors.Is(err, context.DeadlineExceeded) || err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("no answer within %s", doctor.TargetTime)
+	}
 	items := []doctor.Item{doctor.Target(j.mask(shown), trip, maskError(j, err)), doctor.DNS(answers, maskError(j, dnsErr))}
 	if err != nil {
 		return items, &exitError{code: exitNothing, msg: "the target was not reached: " + j.mask(err.Error()), hints: []string{"tokentape probe --url … says more of why"}}
@@ -339,7 +352,7 @@ func maskError(j *job, err error) error {
 func keepEnvelope(h tape.Host, e *tape.Envelope) (path, why string) {
 	dir, err := os.UserCacheDir()
 	if err == nil {
-		f := doctor.FactsOf(h)
+		f := doctor.FactsOf(h, mostDescriptors())
 		path = doctor.KeptPath(dir, f)
 		err = doctor.Keep(path, doctor.Kept{Tool: versionNumber, Host: f, Envelope: *e})
 	}
@@ -356,8 +369,18 @@ func knownEnvelope(h tape.Host) (*tape.Envelope, error) {
 	if err != nil {
 		return nil, nil // no home, so nothing was kept
 	}
-	f := doctor.FactsOf(h)
+	f := doctor.FactsOf(h, mostDescriptors())
 	return doctor.Known(doctor.KeptPath(dir, f), f)
+}
+
+// mostDescriptors is how many a run may open here, which raises its soft limit to the hard
+// one; 0: not known.
+func mostDescriptors() int64 {
+	var r unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &r) != nil {
+		return 0
+	}
+	return int64(min(r.Max, 1<<40))
 }
 
 // ownCPU is the processor time of this process and of those that it waited for, in ns.
@@ -373,7 +396,9 @@ func ownCPU() (ns int64) {
 
 var doctorWords = map[string]string{doctor.OK: "ok", doctor.Note: "NOTE", doctor.Short: "SHORT", doctor.None: "–"}
 
-func (a *app) printDoctor(rep doctorReport, asJSON bool) error {
+// printDoctor prints what was found: plan says that a load was asked about, unreached that
+// the target did not answer.
+func (a *app) printDoctor(rep doctorReport, plan, unreached, asJSON bool) error {
 	if asJSON {
 		b, err := json.MarshalIndent(rep, "", "  ")
 		if err == nil {
@@ -398,10 +423,14 @@ func (a *app) printDoctor(rep doctorReport, asJSON bool) error {
 			fmt.Fprintf(&b, "%s→ %s\n", under, i.Do)
 		}
 	}
-	switch rep.Verdict {
-	case doctor.Short:
+	switch {
+	case rep.Verdict == doctor.Short && plan:
 		b.WriteString("\nthis host cannot carry what is planned\n")
-	case doctor.Note:
+	case rep.Verdict == doctor.Short:
+		b.WriteString("\nthis host can carry no load as it is: what is SHORT comes first\n")
+	case unreached:
+		b.WriteString("\nthe target was not reached; on this host nothing forbids a load\n")
+	case rep.Verdict == doctor.Note:
 		b.WriteString("\nnothing forbids a load; the notes say what can make its numbers wrong or its client slow\n")
 	default:
 		b.WriteString("\nnothing stands in the way\n")

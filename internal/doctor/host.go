@@ -108,6 +108,7 @@ const (
 	stealShare   = 0.01
 	othersShare  = 0.25 // of the cores that the process may use
 	fewNoFile    = 4096
+	noNoFile     = 32 // left: no load at all
 	fewPorts     = 10_000
 	fewAvailable = 1 << 30
 	fewListen    = 1024
@@ -207,8 +208,15 @@ func descriptors(m resource.Machine) Item {
 	if m.Soft == 0 {
 		return absent("descriptors", "not observed", how)
 	}
-	i := Item{Name: "descriptors", Value: fmt.Sprintf("%d may be open, %d are; the shell's limit is %d", m.Soft, m.Open, m.Shell), Limit: strconv.Itoa(fewNoFile), How: how}
-	return i.number(float64(m.Soft), "descriptors").judge(m.Soft >= fewNoFile, Note, "ulimit -Hn 65536 (LimitNOFILE of a service, nofile in limits.conf): every request in flight over HTTP/1.1 needs one")
+	i := Item{Name: "descriptors", Value: fmt.Sprintf("%d may be open, %d are", m.Soft, m.Open), Limit: strconv.Itoa(fewNoFile), How: how}
+	if m.Shell > 0 { // it is unlimited, or no shell could be asked
+		i.Value += fmt.Sprintf("; the shell's limit is %d", m.Shell)
+	}
+	bad := Note
+	if m.Soft-m.Open < noNoFile {
+		bad = Short
+	}
+	return i.number(float64(m.Soft), "descriptors").judge(m.Soft >= fewNoFile, bad, "ulimit -Hn 65536 (LimitNOFILE of a service, nofile in limits.conf): every request in flight over HTTP/1.1 needs one")
 }
 
 func ports(m resource.Machine) Item {

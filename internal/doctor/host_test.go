@@ -138,7 +138,7 @@ func TestCarry(t *testing.T) {
 }
 
 func TestKeep(t *testing.T) {
-	f := FactsOf(tape.Host{Name: "h", CPUs: 2, Memory: 16<<30 + 12345})
+	f := FactsOf(tape.Host{Name: "h", CPUs: 2, Memory: 16<<30 + 12345}, 1<<20)
 	path := KeptPath(t.TempDir(), f)
 	if e, err := Known(path, f); e != nil || err != nil {
 		t.Errorf("nothing was kept: %+v, %v", e, err)
@@ -160,6 +160,9 @@ func TestKeep(t *testing.T) {
 	other.CPUs = 4
 	if KeptPath("x", other) == KeptPath("x", f) {
 		t.Error("two hosts have one file")
+	}
+	if few := FactsOf(tape.Host{Name: "h", CPUs: 2, Memory: 16 << 30}, 256); KeptPath("x", few) == KeptPath("x", f) || few.Descriptors != 256 || f.Descriptors != 0 {
+		t.Errorf("what few descriptors allow stands for the host: %+v %+v", few, f)
 	}
 	if _, err := Known(path, other); err == nil {
 		t.Error("the envelope of another host was taken")
@@ -248,5 +251,33 @@ func TestMostStreams(t *testing.T) {
 		if got := MostStreams(tc.m); got != tc.want {
 			t.Errorf("%+v: %d, want %d", tc.m, got, tc.want)
 		}
+	}
+}
+
+// TestFewDescriptors: what a low limit allows is not taken for what the host can carry,
+// and nothing that works at all is no note.
+func TestFewDescriptors(t *testing.T) {
+	low := resource.Machine{Soft: 200, Open: 10, Ports: 28000, Available: 4 << 30}
+	high := low
+	high.Soft = 1 << 20
+	e := &tape.Envelope{Limit: 1e6, Points: []tape.EnvelopePoint{{Streams: MostStreams(low), Rate: 50, Events: 3000, Error: 9, Held: true}}}
+	if i := Bounded(Envelope(e, true, ""), e, low); i.Verdict != Note || !strings.Contains(i.Value, "the limit of 200 descriptors ended it, not the host") || !strings.Contains(i.Do, "ulimit") {
+		t.Errorf("%+v", i)
+	}
+	if i := Bounded(Envelope(e, true, ""), e, high); i.Verdict != OK {
+		t.Errorf("%+v", i)
+	}
+	if few := Few(low); few != "" {
+		t.Error(few)
+	}
+	low.Soft = 140
+	if few := Few(low); !strings.Contains(few, "the limit of 140 descriptors allows no load") {
+		t.Errorf("%q", few)
+	}
+	if i := descriptors(resource.Machine{Soft: 12, Open: 9}); i.Verdict != Short || strings.Contains(i.Value, "shell") || i.Do == "" {
+		t.Errorf("%+v", i)
+	}
+	if i := Loopback(Trip{}, nil); i.Verdict != Short || i.Do == "" || strings.Contains(i.Value, "nil") {
+		t.Errorf("%+v", i)
 	}
 }

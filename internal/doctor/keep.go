@@ -35,12 +35,18 @@ type Facts struct {
 	Quota       float64 `json:"cpu_quota,omitempty"`
 	Memory      int64   `json:"memory"`
 	ClockSource string  `json:"clock_source"`
+	// Descriptors that a process may open, where that bounds the streams; 0: it does not.
+	Descriptors int64 `json:"descriptors,omitempty"`
 }
 
-// FactsOf are those of a host.
-func FactsOf(h tape.Host) Facts {
+// FactsOf are those of a host, of whose descriptors a process may open as many; 0: not
+// known.
+func FactsOf(h tape.Host, descriptors int64) Facts {
+	if descriptors >= 2*mostStreams {
+		descriptors = 0
+	}
 	// A container's memory is that of its machine; some tell it a little off each time.
-	return Facts{h.Name, h.Arch, h.Kernel, h.CPUModel, h.Logical, h.CPUs, h.Quota.Or(0), h.Memory >> 28 << 28, h.ClockSource}
+	return Facts{h.Name, h.Arch, h.Kernel, h.CPUModel, h.Logical, h.CPUs, h.Quota.Or(0), h.Memory >> 28 << 28, h.ClockSource, descriptors}
 }
 
 func (f Facts) key() string {

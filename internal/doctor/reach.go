@@ -1,7 +1,9 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,6 +17,7 @@ import (
 	"tokentape/internal/client"
 	"tokentape/internal/clock"
 	"tokentape/internal/resource"
+	"tokentape/tape"
 )
 
 // Trip is what one way to a server and back took.
@@ -100,20 +103,60 @@ func Direct() client.Config { return client.Config{Connect: 5 * time.Second} }
 
 // MostStreams is how many streams descriptors, ports and memory allow here: the server's
 // process needs as many descriptors of its own, and memory beside the client's.
+//
+// Fewer than LeastStreams are no envelope: Few says then what is short, and else nothing.
 func MostStreams(m resource.Machine) int64 {
-	const spare, most, each = 128, 10_000, 200 << 10
-	n := int64(most)
-	if m.Soft > 0 {
-		n = min(n, m.Soft-m.Open-spare)
-	}
-	if m.Ports > 0 {
-		n = min(n, m.Ports-m.Waiting-spare)
-	}
-	if m.Available > 0 {
-		n = min(n, m.Available/2/each)
-	}
+	n, _ := bound(m)
 	return max(n, 1)
 }
+
+// LeastStreams is how many streams an envelope takes at least.
+const LeastStreams = 8
+
+// mostStreams is how many streams are tried at most.
+const mostStreams = 10_000
+
+// Few says what allows this host no load that would be an envelope; "": nothing.
+func Few(m resource.Machine) string {
+	if n, by := bound(m); n < LeastStreams {
+		return by + " allows no load that would say anything"
+	}
+	return ""
+}
+
+// bound is how many streams are possible, and what ends them; "": the most that is tried.
+func bound(m resource.Machine) (n int64, by string) {
+	const spare, each = 128, 200 << 10
+	n = mostStreams
+	if d := m.Soft - m.Open - spare; m.Soft > 0 && d < n {
+		n, by = d, fmt.Sprintf("the limit of %d descriptors", m.Soft)
+	}
+	if d := m.Ports - m.Waiting - spare; m.Ports > 0 && d < n {
+		n, by = d, fmt.Sprintf("the range of %d local ports, of which %d are waiting,", m.Ports, m.Waiting)
+	}
+	if d := m.Available / 2 / each; m.Available > 0 && d < n {
+		n, by = d, fmt.Sprintf("the free memory of %.1f GiB", gib(m.Available))
+	}
+	return n, by
+}
+
+// Bounded is the item of an envelope whose largest load was not ended by the host but by
+// what a process may have: what lies above is not known.
+func Bounded(i Item, e *tape.Envelope, m resource.Machine) Item {
+	n, by := bound(m)
+	if most, _ := e.Most(); by == "" || most < n || i.Verdict == None {
+		return i
+	}
+	i.Verdict, i.Value = Note, i.Value+"; "+by+" ended it, not the host"
+	if m.Soft > 0 && strings.Contains(by, "descriptors") {
+		i.Do = "ulimit -Hn 65536 (LimitNOFILE of a service, nofile in limits.conf), then tokentape doctor again: the envelope is kept for this limit alone"
+	} else {
+		i.Do = "more of it, then tokentape doctor again"
+	}
+	return i
+}
+
+var errNoGET = errors.New("no connection was kept alive")
 
 const slowLoopback = time.Millisecond
 
@@ -121,12 +164,16 @@ const slowLoopback = time.Millisecond
 func Loopback(t Trip, err error) Item {
 	const name, how = "loopback", "8 connections to the built-in server, two GETs over each; the second's time"
 	if err != nil || len(t.GET) == 0 {
-		return absent(name, fmt.Sprintf("not reached: %v", err), how)
+		i := Item{Name: name, How: how, Limit: "it is reached", Value: fmt.Sprintf("not reached: %v", cmp.Or(err, errNoGET))}
+		return i.judge(false, Short, "what is SHORT above, first; else a firewall or a sandbox may forbid connections on 127.0.0.1, or another process: no load would go better")
 	}
 	i := Item{Name: name, Value: trip(t), Limit: "GET p50 " + round(slowLoopback), How: how}
 	mid := t.GET[len(t.GET)/2]
 	return i.number(float64(mid)/1e6, "ms").judge(mid <= slowLoopback, Note, "end what else runs here: this way costs tens of microseconds on a quiet host")
 }
+
+// TargetTime is how long a target is waited for, all connections and GETs together.
+const TargetTime = 10 * time.Second
 
 // Target is the item of the way to the server that the user named.
 func Target(shown string, t Trip, err error) Item {
