@@ -112,7 +112,7 @@ func TestCurvePage(t *testing.T) {
 	}
 	b.run(chromedp.Click("#log-load", chromedp.ByQuery), chromedp.Click("#theme", chromedp.ByQuery))
 	drawn("throughput")
-	if hrefs := ask[string](b, `[...document.querySelectorAll("#points tbody a")].map((a) => a.getAttribute("href")).slice(0, 2).join()`); hrefs != "points/c1/report.html,points/c2/report.html" {
+	if hrefs := ask[string](b, `[...document.querySelectorAll("#points tbody a")].map((a) => a.getAttribute("href")).slice(0, 2).join()`); hrefs != "points/c1/report.html#window=steady,points/c2/report.html#window=steady" {
 		t.Errorf("links to runs: %s", hrefs)
 	}
 	for _, want := range []string{"knee at c=8", "connection refused", "Kleinrock", "client-bound"} {

@@ -68,7 +68,9 @@ func (c *Curves) place(m *sweep.Manifest, runs []Result, list []int, o Options) 
 		case r.Res == nil:
 			run.State = NotRun
 		case r.Res.Counts.OK == 0:
-			run.State, run.Reason = Failed, fmt.Sprintf("no request ended well: %d of %d failed", r.Res.Counts.Failed, r.Res.Counts.Issued)
+			if run.State = Failed; at.State != sweep.Failed || at.Reason == "" { // what it ended with says more
+				run.Reason = fmt.Sprintf("no request ended well: %d of %d failed", r.Res.Counts.Failed, r.Res.Counts.Issued)
+			}
 		}
 		if r.Res != nil {
 			if strings.Contains(run.Reason, r.Res.Verdict.Line) || strings.Contains(r.Res.Verdict.Line, run.Reason) {

@@ -95,7 +95,9 @@ function tips() {
     const r = b.getBoundingClientRect(), w = Math.min(380, innerWidth - 24);
     tip.style.maxWidth = w + "px";
     tip.style.left = Math.max(12, Math.min(r.left, innerWidth - tip.offsetWidth - 12)) + scrollX + "px";
-    tip.style.top = (r.bottom + tip.offsetHeight + 12 < innerHeight ? r.bottom + 6 : r.top - tip.offsetHeight - 6) + scrollY + "px";
+    // Above, since what is defined stands below its name; the bar keeps its place.
+    const bar = find(".bar")?.getBoundingClientRect().bottom || 0;
+    tip.style.top = (r.top - tip.offsetHeight - 6 > bar ? r.top - tip.offsetHeight - 6 : r.bottom + 6) + scrollY + "px";
     b.setAttribute("aria-describedby", "tip");
   };
   const hide = () => { of?.removeAttribute("aria-describedby"); of = null; tip.hidden = true; };
