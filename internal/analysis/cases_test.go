@@ -398,7 +398,7 @@ func TestB12ClientBound(t *testing.T) {
 		lag      int64
 		evidence []string
 	}{
-		{"all", 0.97, 25 * msec, 15 * msec, []string{"pacer lag p99 15 ms (limit 10 ms)", "client CPU 0.97 of 1 cores (limit 0.90)", "scheduling latency p99 25 ms (limit 10 ms)"}},
+		{"all", 0.97, 25 * msec, 15 * msec, []string{"pacer lag p99 15 ms (limit 10 ms, 10 % of the mean gap between sends)", "client CPU 0.97 of 1 cores (limit 0.90)", "scheduling latency p99 25 ms (limit 10 ms)"}},
 		{"one core full", 0.97, msec, 0, []string{"client CPU 0.97 of 1 cores (limit 0.90)"}},
 		{"threads wait", 0.5, 25 * msec, 0, []string{"scheduling latency p99 25 ms (limit 10 ms)"}},
 		{"idle", 0.5, msec, 0, nil},

@@ -36,7 +36,10 @@ func (r *run) clientBound(res *Results) Check {
 	limit := max(lagFloorMS, lagShare*gap)
 	if p99 := quantile(lags, 0.99); p99 != nil && gapOK {
 		c.Value, c.Limit = p99, &limit
-		word := fmt.Sprintf("pacer lag p99 %s ms (limit %s ms)", digits(*p99), digits(limit))
+		after, of := "", ""
+		if limit > lagFloorMS {
+			of = fmt.Sprintf(", %g %% of the mean gap between sends", 100*lagShare)
+		}
 		if all := 0; !r.open() {
 			r.eachMeasured(func(_ int, q *metric.Request) {
 				if q.PacerLag != metric.Absent {
@@ -44,9 +47,10 @@ func (r *run) clientBound(res *Results) Check {
 				}
 			})
 			if all > len(lags) { // the load's own row counts these, too
-				word = fmt.Sprintf("pacer lag p99 after the start %s ms (limit %s ms)", digits(*p99), digits(limit))
+				after = "after the start "
 			}
 		}
+		word := fmt.Sprintf("pacer lag p99 %s%s ms (limit %s ms%s)", after, digits(*p99), digits(limit), of)
 		over := 0
 		for _, lag := range lags {
 			if lag > limit {

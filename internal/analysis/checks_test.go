@@ -72,11 +72,11 @@ func TestChecks(t *testing.T) {
 		{"client_bound", "one late send", func(s *script) {
 			s.reqs, s.plan = s.reqs[:50], 50
 			s.late(20, 21, 40*msec)
-		}, ResultPass, "ms (limit 10 ms): 1 late send of 50, not counted"},
+		}, ResultPass, "ms (limit 10 ms, 10 % of the mean gap between sends): 1 late send of 50, not counted"},
 		{"client_bound", "two late sends", func(s *script) {
 			s.reqs, s.plan = s.reqs[:50], 50
 			s.late(20, 22, 40*msec)
-		}, ResultMiss, "pacer lag p99 40 ms (limit 10 ms)"},
+		}, ResultMiss, "pacer lag p99 40 ms (limit 10 ms, 10 % of the mean gap between sends)"},
 		{"client_bound", "set-up of new connections is not ours", func(s *script) {
 			s.late(100, 120, 0)
 			for _, q := range s.reqs[100:120] {

@@ -107,6 +107,19 @@ func TestExplainRates(t *testing.T) {
 }
 
 // The requests of a count are as many as it says.
+// A rate of requests counts them by their ends, and speaks of parts of requests only where
+// a rate of tokens has some.
+func TestExplainSaysHowItCounts(t *testing.T) {
+	ask := asking(t, rich())
+	how := func(name string) string { return strings.Join(ask(name).How, "\n") }
+	if s := how("steady.requests_per_s"); !strings.Contains(s, "counted by their ends in (from, to]") || strings.Contains(s, "in part") {
+		t.Error(s)
+	}
+	if s := how("steady.output_tokens_per_s"); !strings.Contains(s, "counted by events in (from, to]") || !strings.Contains(s, "of them in part") || strings.Contains(s, " 0 of them") {
+		t.Error(s)
+	}
+}
+
 func TestExplainCounts(t *testing.T) {
 	s := rich()
 	s.reqs[60].Attempts = 2

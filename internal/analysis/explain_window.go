@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -437,7 +438,14 @@ func (x *explainer) contributions(name string, iv window.Interval) {
 				count(i)
 			}
 		}
-		x.how("counted by events in (from, to]: %s, %s of them in part, since they began before the window or went on after it", plural(int64(len(parts)), "request"), thousands(partly))
+		by, reach := "events", ""
+		if !output && !input {
+			by = "their ends" // whenever they began
+		}
+		if partly > 0 {
+			reach = fmt.Sprintf(", %s of them in part, since they began before the window or went on after it", thousands(partly))
+		}
+		x.how("counted by %s in (from, to]: %s%s", by, plural(int64(len(parts)), "request"), reach)
 	} else {
 		for _, i := range iv.Cohort {
 			count(i)

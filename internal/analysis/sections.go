@@ -51,8 +51,11 @@ func (r *run) sections(w window.Interval, o Options) (s *sections, why string) {
 	if o.NoCI {
 		return nil, ""
 	}
+	if len(w.Cohort) < 2 {
+		return nil, "no intervals: fewer than two requests"
+	}
 	if w.Kind != window.KindSteady {
-		return nil, "no intervals: parts unlike"
+		return nil, "no intervals: it mixes ramp, middle and drain"
 	}
 	if r.open() {
 		return r.openSections(w), ""

@@ -72,10 +72,14 @@ func (r *run) wave() *Wave {
 	return w
 }
 
+// waveSlower is how many times the rest's mean TTFT that of the wave has to be for a
+// note: less would be found among any C requests.
+const waveSlower = 1.1
+
 // worth reports whether the wave deserves a note of the run: it has more than
-// twice its share of the slowest first tokens, and is slower than the rest.
+// twice its share of the slowest first tokens, and is plainly slower than the rest.
 func (w *Wave) worth() bool {
-	return w != nil && w.TailShare > 2*w.Share && *w.TTFTMean > *w.RestMean
+	return w != nil && w.TailShare > 2*w.Share && *w.TTFTMean >= waveSlower**w.RestMean
 }
 
 // firstReleased adds the measured requests of a group that its cap let out first, by

@@ -21,7 +21,7 @@ func (a *app) demoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "See it work: a simulated server, one request, four, then a load",
 		Long: `demo starts a simulated SGLang server on a free loopback port and walks the way
-from the first request to a report. It needs no network and takes about 20 s.`,
+from the first request to a report. It needs no network and takes about 15 s.`,
 		Args: cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&out, "out", "runs", "folder under which demo/TIME/ is made")

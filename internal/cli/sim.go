@@ -116,11 +116,11 @@ func (f *simFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.earlyRole, "early-role-chunk", false, "role-only first chunk on arrival, before prefill")
 	fs.BoolVar(&o.EarlyHeader, "early-header", o.EarlyHeader, "response headers on arrival, before prefill")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "of lengths, words, acceptance and faults")
-	fs.StringArrayVar(&f.faults, "fault", nil, "fault with its share (see above); may be repeated")
-	fs.StringArrayVar(&f.scripts, "script", nil, "`FILE[,weight=W]` of timelines that answer instead of the engine; may be repeated")
-	fs.StringSliceVar(&f.nodes, "metrics-addr", nil, "`NODE=ADDR,…`: more metrics pages: prefill and decode, a pair of servers behind --addr (with --disaggregated), npu and dcgm, exporters of their devices")
-	fs.StringArrayVar(&f.pageFaults, "metrics-fault", nil, "`KIND[,node=prefill][,at=3s]` of metrics pages (docs/sim.md); may be repeated")
-	fs.StringArrayVar(&f.faultsAt, "fault-at", nil, "`N:FAULT` of generation request N, counted from 0; may be repeated")
+	fs.StringArrayVar(&f.faults, "fault", nil, "`FAULT` with its share (see above); may be repeated")
+	fs.StringArrayVar(&f.scripts, "script", nil, "`FILE`[,weight=W] of timelines that answer instead of the engine; may be repeated")
+	fs.StringSliceVar(&f.nodes, "metrics-addr", nil, "more metrics `PAGES`, as NODE=ADDR,…: prefill and decode, a pair of servers behind --addr (with --disaggregated), npu and dcgm, exporters of their devices")
+	fs.StringArrayVar(&f.pageFaults, "metrics-fault", nil, "`FAULT` of metrics pages, KIND[,node=prefill][,at=3s] (docs/sim.md); may be repeated")
+	fs.StringArrayVar(&f.faultsAt, "fault-at", nil, "`FAULT` of one generation request, as N:FAULT, N counted from 0; may be repeated")
 }
 
 // unit is a duration given as a plain number of units.

@@ -271,7 +271,7 @@ func (p *page) pair(r *compare.Pair, several, full bool) {
 	if ds := folded(r.Differences); len(ds) > 0 {
 		p.heading(fmt.Sprintf("Recorded facts that differ (%d)", len(ds)))
 		for _, d := range ds {
-			p.hang("  ", clean(d.Path)+": "+fact(d.A)+" → "+fact(d.B), plain)
+			p.quote("  ", p.said(clean(d.Path))+p.colon()+p.sideFact(d.A)+" → "+p.sideFact(d.B), plain)
 		}
 	}
 }
@@ -304,12 +304,20 @@ func (p *page) list(heading string, texts []string, st style) {
 	}
 }
 
-// fact is one side of a difference.
-func fact(s string) string {
+// sideFact is one side of a difference: a value from outside, in no language.
+func (p *page) sideFact(s string) string {
 	if s == "" {
-		return "(absent)"
+		return p.said("(absent)")
 	}
 	return clean(s)
+}
+
+// colon is what stands between a name and what is said of it.
+func (p *page) colon() string {
+	if p.zh {
+		return "："
+	}
+	return ": "
 }
 
 // place are the facts that say where a server was: that they differ is the point of
@@ -357,7 +365,7 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison, o Options) error {
 	line("* %s %s", said("decided by"), said(corrected(c)))
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
-		line("\n**%s**: %s\n", said(p.B+" against "+p.A), said(p.Method))
+		line("\n**%s**%s%s\n", said(p.B+" against "+p.A), pg.colon(), said(p.Method))
 		if len(c.Pairs) > 1 {
 			line("%s\n", said(p.Line))
 		}
@@ -395,7 +403,7 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison, o Options) error {
 		line("\n<details><summary>%s</summary>\n", said(fmt.Sprintf("%s recorded %s differ between %s and %s", count(int64(len(ds))), plural(int64(len(ds)), "fact"), p.A, p.B)))
 		line("| %s | %s | %s |\n|---|---|---|", said("fact"), p.A, p.B)
 		for _, d := range ds {
-			line("| %s | %s | %s |", said(d.Path), said(fact(d.A)), said(fact(d.B)))
+			line("| %s | %s | %s |", said(d.Path), md(pg.sideFact(d.A)), md(pg.sideFact(d.B)))
 		}
 		line("\n</details>")
 	}

@@ -89,7 +89,7 @@ func (p *page) saidOf(lead, text string) (string, string) {
 	}
 	indent := lead[:strings.Index(lead, term)]
 	said := indent + dictionary().Say(term)
-	if strings.HasSuffix(lead, " ") {
+	if strings.HasSuffix(lead, " ") && !strings.HasSuffix(said, "：") { // which is as wide as two
 		said += " "
 	}
 	return pad(said, columns.StringWidth(lead), false), text

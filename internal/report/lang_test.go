@@ -93,6 +93,23 @@ func TestChineseLeavesNames(t *testing.T) {
 	}
 }
 
+// A run may be called as a word of ours is; why has its name beside the id.
+func TestChineseLeavesRunNames(t *testing.T) {
+	for _, name := range []string{"load", "stream", "first", "closed loop"} {
+		var b strings.Builder
+		if err := WhyText(&b, &analysis.Triage{State: analysis.StateFine, Line: "x", Name: name, Run: "20261130T102534Z-2f7fd4768f"}, Options{Lang: zh}); err != nil {
+			t.Fatal(err)
+		}
+		r := one()
+		r.Name, r.Run = name, "20261130T102534Z-2f7fd4768f"
+		for view, got := range map[string]string{"why": b.String(), "report": text(t, r, consoleOf(Options{Lang: zh})), "full": text(t, r, consoleOf(Options{Lang: zh, Full: true})), "md": text(t, r, markdownOf(Options{Lang: zh}))} {
+			if !strings.Contains(got, name+" · 20261130T102534Z-2f7fd4768f") {
+				t.Errorf("%s: the name %q is gone:\n%.600s", view, name, got)
+			}
+		}
+	}
+}
+
 // literals are the constant texts that package analysis assigns to a field or maps in a
 // variable of that name.
 func literals(t *testing.T, name string) (out []string) {

@@ -17,7 +17,7 @@ func (c *console) probePage() {
 	c.hang("", clean(strings.Replace(c.r.Verdict.Line, "probe:", "PROBE ·", 1)), st)
 	a := c.r.About
 	c.hang("  ", clean(join(" · ", a.URL, a.API, a.Model, join(" ", a.Engine, a.Version))), plain)
-	c.hang("  ", clean(join(" · ", c.r.Run, a.Started, join(": ", orAbsent(a.Stop), a.StopWhy))), dim)
+	c.hang("  ", clean(join(" · ", c.r.Run, toSecond(a.Started), join(": ", orAbsent(a.Stop), a.StopWhy))), dim)
 	for _, k := range missed(c.r.Verdict) {
 		c.check(k)
 	}

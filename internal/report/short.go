@@ -56,9 +56,9 @@ func (c *console) judged() {
 	}
 	switch n := int64(len(none)); {
 	case n > 2 && c.md:
-		parts = append(parts, count(n)+" had nothing to judge by")
+		parts = append(parts, count(n)+" could not be judged")
 	case n > 2:
-		parts = append(parts, count(n)+" had nothing to judge by (--full says why)")
+		parts = append(parts, count(n)+" could not be judged (--full says why)")
 	case n > 0:
 		parts = append(parts, "not judged: "+strings.Join(none, ", "))
 	}
@@ -78,6 +78,14 @@ func inShort(why string) string {
 // fileName is the last element of a path, of either kind of separator.
 func fileName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
+// toSecond is a time in RFC 3339 without its fraction.
+func toSecond(t string) string {
+	if s, _, ok := strings.Cut(t, "."); ok {
+		return s + "Z"
+	}
+	return t
+}
+
 // rows is the size of a dataset; an imported tape knows none.
 func rows(n int64) string {
 	if n == 0 {
@@ -89,11 +97,7 @@ func rows(n int64) string {
 // facts are what was run, how it ended and what load it was.
 func (c *console) facts() {
 	a, n := c.r.About, c.r.Counts
-	started := a.Started
-	if day, _, ok := strings.Cut(started, "."); ok {
-		started = day + "Z"
-	}
-	c.heading(clean(join(" · ", c.r.Name, c.r.Run, started, join(": ", orAbsent(a.Stop), a.StopWhy))))
+	c.heading(clean(join(" · ", c.r.Name, c.r.Run, toSecond(a.Started), join(": ", orAbsent(a.Stop), a.StopWhy))))
 	key := func(name, text string) { c.hang("  "+pad(name, 10, false), clean(text), plain) }
 	key("server", orAbsent(join(" · ", a.URL, a.API, a.Model, join(" ", a.Engine, a.Version))))
 	key("data", fmt.Sprintf("%s, %s, %s · plan %s · tape %s", fileName(a.Dataset), rows(a.DataRows),
@@ -178,17 +182,21 @@ func (c *console) loadLine() string {
 	case l.RatePlanned != nil:
 		parts = append(parts, fmt.Sprintf("planned %s, achieved %s %s", num(*l.RatePlanned), value(l.RateAchieved), unit))
 	case l.RateAchieved != nil:
-		parts = append(parts, fmt.Sprintf("achieved %s %s", num(*l.RateAchieved), unit))
+		parts = append(parts, fmt.Sprintf("sent %s %s", num(*l.RateAchieved), unit))
 	}
 	if w := l.SlotWaitShare; w != nil && *w == 0 {
 		parts = append(parts, "none waited for a slot")
 	} else if w != nil {
 		parts = append(parts, fmt.Sprintf("%s waited for a slot, mean %s, max %s", share(w), measure(l.SlotWaitMeanMS, "ms"), measure(l.SlotWaitMaxMS, "ms")))
 	}
+	lag := "pacer lag"
+	if l.Loop == "closed" { // client_bound judges those after it alone
+		lag += " with the start"
+	}
 	if a, b := l.PacerLagP50MS, l.PacerLagP99MS; a != nil && b != nil && *a == *b {
-		parts = append(parts, "pacer lag "+measure(a, "ms"))
+		parts = append(parts, lag+" "+measure(a, "ms"))
 	} else if a != nil || b != nil {
-		parts = append(parts, fmt.Sprintf("pacer lag p50 %s, p99 %s", value(a), measure(b, "ms")))
+		parts = append(parts, fmt.Sprintf("%s p50 %s, p99 %s", lag, value(a), measure(b, "ms")))
 	}
 	parts = append(parts, fmt.Sprintf("in flight mean %s, peak %s", value(l.ConcurrencyMean), peak(l)))
 	if l.CPUMean != nil {

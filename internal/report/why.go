@@ -34,7 +34,7 @@ func WhyText(w io.Writer, t *analysis.Triage, o Options) error {
 	lead, st := whyLead(t)
 	p.hang("", clean(lead+": "+t.Line), st)
 	if about := join(" · ", t.Name, t.Run); about != "" {
-		p.hang("  ", clean(about), dim)
+		p.quote("  ", clean(about), dim)
 	}
 	whyStages(p, t)
 	for _, s := range t.Steps {

@@ -202,7 +202,7 @@ func TestAskPrintedNames(t *testing.T) {
 		"release": {Name: "release", Kind: KindTerm}, "due": {Name: "due", Kind: KindTerm}, "slot": {Name: "slot", Kind: KindTerm}, "cohort": {Name: "cohort", Kind: KindTerm},
 		"service time": {Name: "service time", Kind: KindTerm}, "Convention": {Name: "convention", Kind: KindTerm}, "token event": {Name: "token event", Kind: KindTerm},
 		"open loop": {Name: "open loop", Kind: KindTerm}, "closed loop": {Name: "closed loop", Kind: KindTerm}, "running counts": {Name: "running counts", Kind: KindTerm},
-		"inferred zeros": {Name: "inferred zero", Kind: KindTerm}, "parts unlike": {Name: "parts unlike", Kind: KindTerm}, "n_eff": {Name: "n_eff", Kind: KindTerm},
+		"inferred zeros": {Name: "inferred zero", Kind: KindTerm}, "no intervals": {Name: "no intervals", Kind: KindTerm}, "parts unlike": {Name: "no intervals", Kind: KindTerm}, "n_eff": {Name: "n_eff", Kind: KindTerm},
 		"failed": {Name: "counts.failed", Kind: KindCount},
 	} {
 		got, err := Ask(word)

@@ -23,7 +23,7 @@ var terms = []Entry{
 	{Name: "zero cache", Kind: KindTerm, Definition: "nothing of a prompt is to come from the prefix cache: workload.cache: zero, or a set built so; confirmed or refuted by the counts of the answers within 1 % of the input, else not observable"},
 	{Name: "cache tier", Kind: KindTerm, Definition: "where cached tokens lay: in the accelerator's memory (device), the host's, or storage, as the server says; docs/howto/cache.md"},
 	{Name: "not observed", Kind: KindTerm, Definition: "the server or the tape did not say: absent is not zero, and enters no mean; of a check: there was nothing to judge by"},
-	{Name: "parts unlike", Kind: KindTerm, Definition: "why a window has no intervals: its parts (start, middle, drain) are not samples of one thing; only the steady window is taken for that"},
+	{Name: "no intervals", Kind: KindTerm, Definition: "why a window has none: it mixes ramp, middle and drain, which are not samples of one thing, so that a mean over them has no interval; only the steady window is taken for that"},
 	{Name: "n_eff", Kind: KindTerm, Definition: "how many independent samples the n of a row are worth: neighbours share a queue and a batch, so that n ÷ g of them count, g from their autocorrelation; docs/statistics.md"},
 }
 
@@ -35,7 +35,7 @@ var called = map[string]string{
 	"concurrency": "concurrency_mean", "peak": "concurrency_peak", "duration": "duration_s", "cached ÷ input": "cached_ratio",
 	"acceptance length": "accept_length", "acceptance rate": "accept_rate", "in flight": "load.concurrency_mean",
 	"inferred zeros": "inferred zero", "running count": "running counts", "released": "release", "service times": "service time",
-	"token events": "token event", "from due": "due",
+	"parts unlike": "no intervals", "token events": "token event", "from due": "due",
 }
 
 // said is the name of the entry that tables call so, in any case of letters; the

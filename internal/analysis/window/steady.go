@@ -70,7 +70,7 @@ func steady(reqs []metric.Request, l Load) Interval {
 	w.From = anchor + int64(math.Round(median))
 	w.To = last
 	w.CohortTo = w.To - int64(math.Round(p95))
-	rule := fmt.Sprintf("from %s (%s) + median E2E (%s) to the last measured release%s (%s)", what, seconds(anchor), seconds(int64(median)), which, seconds(last))
+	rule := fmt.Sprintf("from %s (%s) + median E2E (%s) to the last measured release%s (%s)", what, tenths(anchor), tenths(int64(median)), which, seconds(last))
 	switch {
 	case w.From >= w.To:
 		w.Why = "no steady window: " + rule + " is empty; the run is too short for its service time"

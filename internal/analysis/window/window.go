@@ -2,6 +2,7 @@ package window
 
 import (
 	"fmt"
+	"strings"
 
 	"tokentape/internal/analysis/metric"
 	"tokentape/tape"
@@ -108,6 +109,12 @@ func (w *Interval) leave(parts ...part) {
 		s = "nothing"
 	}
 	w.LeftOut = s
+}
+
+// tenths is seconds to a tenth of a millisecond: of terms, so that they add up to a sum
+// that is shown to one.
+func tenths(ns int64) string {
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.4f", float64(ns)/1e9), "0"), ".") + " s"
 }
 
 func seconds(ns int64) string { return fmt.Sprintf("%.3f s", float64(ns)/1e9) }

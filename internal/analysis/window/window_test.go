@@ -111,13 +111,13 @@ func TestSteady(t *testing.T) {
 			rs[i].Phase = tape.PhaseWarmup // last release at 2 s
 		}
 		w := Choose(KindSteady, rs, Load{Concurrency: 4})
-		if !w.OK || w.From != 4*sec || w.To != 14*sec || !strings.Contains(w.Why, "last warm-up release (2.000 s)") {
+		if !w.OK || w.From != 4*sec || w.To != 14*sec || !strings.Contains(w.Why, "last warm-up release (2 s)") {
 			t.Fatalf("%+v", w)
 		}
 	})
 	t.Run("ramp", func(t *testing.T) {
 		w := Choose(KindSteady, closed(32, 4, 2), Load{Concurrency: 4, Ramp: 5 * sec})
-		if !w.OK || w.From != 6*sec || !strings.Contains(w.Why, "last release of the ramp (4.000 s)") {
+		if !w.OK || w.From != 6*sec || !strings.Contains(w.Why, "last release of the ramp (4 s)") {
 			t.Fatalf("%+v", w)
 		}
 	})

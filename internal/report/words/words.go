@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 )
 
 //go:embed *.json
@@ -279,7 +281,7 @@ func (d *Dictionary) parts(parts []string, sep string) (said []string, known boo
 
 // fill puts what stood in the places of a pattern into its Chinese.
 func (d *Dictionary) fill(p *pattern, found []string) string {
-	var pairs []string
+	var texts [10]string
 	for i, text := range found {
 		switch p.kinds[i] {
 		case "say":
@@ -291,7 +293,33 @@ func (d *Dictionary) fill(p *pattern, found []string) string {
 			}
 			text = strings.Join(items, "、")
 		}
-		pairs = append(pairs, "{"+string(rune('0'+p.places[i]))+"}", text)
+		texts[p.places[i]] = text
 	}
-	return strings.NewReplacer(pairs...).Replace(p.zh)
+	out, last := "", 0
+	for _, m := range placeholder.FindAllStringSubmatchIndex(p.zh, -1) {
+		out = spaced(spaced(out, p.zh[last:m[0]]), texts[p.zh[m[2]]-'0'])
+		last = m[1]
+	}
+	return spaced(out, p.zh[last:])
+}
+
+// spaced is a then b, with a space between a Chinese character and a Latin letter or
+// digit, and none between two Chinese ones: which of them fills a place is not known
+// where the sentence is written.
+func spaced(a, b string) string {
+	left, right := strings.TrimSuffix(a, " "), strings.TrimPrefix(b, " ")
+	l, _ := utf8.DecodeLastRuneInString(left)
+	r, _ := utf8.DecodeRuneInString(right)
+	switch lh, rh := unicode.Is(unicode.Han, l), unicode.Is(unicode.Han, r); {
+	case lh && rh:
+		return left + right
+	case (lh && latin(r) || rh && latin(l)) && left == a && right == b:
+		return a + " " + b
+	}
+	return a + b
+}
+
+// latin: a letter or digit of ASCII.
+func latin(r rune) bool {
+	return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }

@@ -28,7 +28,11 @@ func TestSay(t *testing.T) {
 		"Load: closed loop":                                  "负载：闭环",
 		"FIT FOR USE · 2 notes: window too small, a new one": "可用 · 2 条注意：窗口太小、a new one",
 		// A place does not reach over the end of a sentence.
-		"a; b had nothing to judge by": "a; b 项无从判断",
+		"a; b could not be judged": "a; b 项无从判断",
+		// Between Chinese and Latin there is a space, between Chinese none, whatever fills a place.
+		"mean of TTFT (steady) needs about 40 more requests":         "TTFT 的均值（steady）约还需 40 个请求",
+		"p95 of TTFT (steady) needs about 40 more requests":          "TTFT 的 p95（steady）约还需 40 个请求",
+		"undecided whether B differs from A – undecided: e2e_ms.p50": "尚看不出 B 与 A 有无差别 – 待定指标：e2e_ms.p50",
 		// A sentence may hold what parts others.
 		"the server told no drafts and no verify steps → nothing": "服务端既没有报告草稿，也没有报告验证步 → 无",
 		// Braces of the text are no places.
