@@ -25,6 +25,8 @@ import (
 	"tokentape/internal/provenance"
 	"tokentape/internal/resource"
 	"tokentape/internal/run"
+	"tokentape/internal/spec"
+	"tokentape/internal/sweep"
 	"tokentape/tape"
 )
 
@@ -106,6 +108,12 @@ func (a *app) doctor(ctx context.Context, args []string, f *specFlags, o doctorO
 	j, planned, err := a.doctorJob(args, f, o)
 	if err != nil {
 		return err
+	}
+	if a.shared != nil { // by points
+		defer func() {
+			a.shared.close()
+			a.shared = nil
+		}()
 	}
 	if j != nil {
 		defer j.close()
@@ -206,17 +214,60 @@ func (a *app) doctorJob(args []string, f *specFlags, o doctorOptions) (*job, *do
 	})
 	switch {
 	case load:
-		j, err := a.prepare(args, f, "")
-		if err != nil {
-			return nil, nil, err
-		}
-		p := j.planned(o.perStream)
-		return j, &p, nil
+		return a.largest(args, f, o.perStream)
 	case server:
 		j, err := a.reach(args, f)
 		return j, nil, err
 	}
 	return nil, nil, nil
+}
+
+// largest is the job of a spec, with how large its load is; of a sweep that of the point
+// with the most streams, or tokens/s, and of a search that of the most load.
+func (a *app) largest(args []string, f *specFlags, perStream float64) (*job, *doctor.Planned, error) {
+	s, _, err := a.loadSpec(args, f)
+	if err != nil {
+		return nil, nil, err
+	}
+	points := []sweep.Place{{}}
+	switch {
+	case !s.Search.IsZero():
+		points[0] = sweep.Place{Point: sweep.Point{Name: fmt.Sprintf("%s %g", s.Search.For, s.Search.To)}, Sets: s.LookSets(spec.LookAt{At: s.Search.To, Times: 1, Seed: s.Seeds.Run})}
+	case !s.Sweep.IsZero():
+		if points, err = sweep.Expand(s); err != nil {
+			return nil, nil, usageError(err.Error(), "fewer values in sweep.over, or sweep.most_points")
+		}
+	}
+	a.shared = &shared{}
+	var most *job
+	var plan doctor.Planned
+	for _, pt := range points {
+		one := *f
+		one.point = pt.Sets
+		j, err := a.prepare(args, &one, "")
+		if err != nil {
+			if most != nil {
+				most.close()
+			}
+			return nil, nil, err
+		}
+		p := j.planned(perStream)
+		if most != nil && (p.Streams < plan.Streams || p.Streams == plan.Streams && p.Events <= plan.Events) {
+			j.close()
+			continue
+		}
+		if most != nil {
+			most.close()
+		}
+		if pt.Name != "" {
+			p.How = "the largest load of all, " + pt.Name + "; " + p.How
+		}
+		most, plan = j, p
+	}
+	if pt, _, _ := strings.Cut(plan.How, ";"); len(points) > 1 || points[0].Name != "" {
+		fmt.Fprintln(a.stderr, "what is judged is "+pt)
+	}
+	return most, &plan, nil
 }
 
 // planned is how large the load of a spec will be, as far as it tells.
