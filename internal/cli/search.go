@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -210,6 +211,12 @@ func (q *quest) resume(ctx context.Context, dir string) error {
 	if v := q.file.Verdict; v != nil && v.End != search.EndInterrupted && v.End != search.EndRun {
 		q.dir = dir
 		return q.show()
+	}
+	if err := q.unchanged(dir); err != nil {
+		return err
+	}
+	if asked, slo := paramsOf(q.base), limitsOf(q.base); q.file.Asked != asked || !slices.Equal(q.file.SLO, slo) {
+		return usageError(fmt.Sprintf("%s asks for something else than %s: what is left would be unlike what was looked at", q.args[0], path), again)
 	}
 	if masks := q.base.Masks(); len(masks) > 0 {
 		return usageError(fmt.Sprintf("%s holds no secrets, and %s was one", q.args[0], masks[0].Field), "give it again: --api-key '${API_KEY}', or --set "+masks[0].Field+"=…")
