@@ -481,12 +481,20 @@ func interrupts(ctx context.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 }
 
-// end says where the points are, and is the exit code of the series, as that of a
-// repeat; points that were measured before this command count too.
+// end says where the points are, and is the exit code of the series.
 func (s *series) end() error {
 	read := s.read()
 	fmt.Fprintf(s.a.stderr, "points: %s\n", s.dir)
-	codes, last := s.codes, s.last
+	if err := s.ending(); err != nil {
+		return err
+	}
+	return read
+}
+
+// ending is the exit code of all points, as that of a repeat: those count too that were
+// measured before this command.
+func (s *series) ending() error {
+	codes, last := slices.Clone(s.codes), s.last
 	for i, p := range s.m.Points {
 		if p.Exit == nil || p.State != sweep.Done || s.mine[i] {
 			continue
@@ -496,10 +504,7 @@ func (s *series) end() error {
 			last = &exitError{code: *p.Exit, msg: fmt.Sprintf("%s: %s", p.Name, p.Reason)}
 		}
 	}
-	if err := repeatEnding(codes, last); err != nil {
-		return err
-	}
-	return read
+	return repeatEnding(codes, last)
 }
 
 // read prints what the points say together, where one was measured.

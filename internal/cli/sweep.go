@@ -200,7 +200,7 @@ func (a *app) sweepOn(ctx context.Context, dir string, f *specFlags, o runOption
 	if m.Kind != "sweep" {
 		return usageError(fmt.Sprintf("%s is the folder of a %s, whose points follow from each other", dir, m.Kind), "tokentape report "+shellWords([]string{dir}))
 	}
-	if err := so.fit(f); err != nil {
+	if err := so.fit(f, maskedIn(dir)); err != nil {
 		return err
 	}
 	if err := (&series{m: m}).unchanged(dir); err != nil {
@@ -264,15 +264,28 @@ func tapeBegins(run string) error {
 	return err
 }
 
+// maskedIn are the settings of a sweep's own spec that held a secret.
+func maskedIn(dir string) []string {
+	s, _ := spec.Read(filepath.Join(dir, sweepSpec), func(string) (string, bool) { return "", false }, nil)
+	var out []string
+	if s != nil {
+		for _, m := range s.Masks() {
+			out = append(out, m.Field)
+		}
+	}
+	return out
+}
+
 // fit refuses flags that would make the points left unlike those that were measured.
-func (so sweepOptions) fit(f *specFlags) error {
+// Of the settings that are masked the secret alone was taken out.
+func (so sweepOptions) fit(f *specFlags, masked []string) error {
 	sets, err := f.assignments()
 	if err != nil {
 		return err
 	}
 	for _, set := range sets {
 		switch {
-		case set.Path == "target.api_key", strings.HasPrefix(set.Path, "target.headers"), set.Path == "telemetry.metrics", set.Path == "sweep.pause":
+		case set.Path == "target.api_key", strings.HasPrefix(set.Path, "target.headers"), set.Path == "telemetry.metrics", set.Path == "sweep.pause", slices.Contains(masked, set.Path):
 		case so.add && slices.Contains([]string{"sweep.over", "sweep.repeats", "sweep.order"}, set.Path):
 		case set.Path == "sweep.over":
 			return usageError("--over beside the folder of a sweep: its points are given", "--add runs further ones")

@@ -166,3 +166,44 @@ func TestOverIsMasked(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 }
+
+// TestEndingOfAllPoints: a sweep that is taken up ends as all of its points did.
+func TestEndingOfAllPoints(t *testing.T) {
+	exit := func(code int) *int { return &code }
+	for _, c := range []struct {
+		before *int
+		state  string
+		now    []int
+		want   int
+	}{
+		{exit(exitUnfit), sweep.Done, []int{exitFit}, exitUnfit},
+		{exit(exitUnfit), sweep.Done, []int{exitFailures}, exitFailures},
+		{exit(exitUnfit), sweep.Done, []int{exitInterrupted}, exitInterrupted},
+		{exit(exitNothing), sweep.Failed, []int{exitFit}, exitFit}, // run again by now
+		{nil, sweep.NotRun, []int{exitFit}, exitFit},
+		{exit(exitFit), sweep.Done, []int{exitFit}, exitFit},
+	} {
+		s := &series{codes: c.now, mine: map[int]bool{1: true}, m: &sweep.Manifest{Points: []sweep.Point{
+			{Name: "c1", State: c.state, Exit: c.before}, {Name: "c2", State: sweep.Done, Exit: exit(exitMissed)},
+		}}}
+		got := exitFit
+		var e *exitError
+		if errors.As(s.ending(), &e) {
+			got = e.code
+		}
+		if got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
+
+// TestFolderError: of a run among others no other place can be asked for.
+func TestFolderError(t *testing.T) {
+	var e *exitError
+	if errors.As((runOptions{}).folderError(errors.New("full")), &e); e.code != exitUsage || !strings.Contains(e.hints[0], "--out") {
+		t.Errorf("%+v", e)
+	}
+	if errors.As((runOptions{dir: "d"}).folderError(errors.New("full")), &e); e.code != exitInternal || strings.Contains(e.hints[0], "--out") {
+		t.Errorf("%+v", e)
+	}
+}
