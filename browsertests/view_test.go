@@ -186,8 +186,11 @@ func TestView(t *testing.T) {
 	if got := regexp.MustCompile(`--[a-z][a-z-]*`).FindString(ask[string](b, `document.querySelector("main").textContent`)); got != "" {
 		t.Errorf("the page names the flag %s", got)
 	}
-	if got := ask[[]string](b, `[...document.querySelectorAll("#key-table tr")].filter((r, i) => i < 2).map(r => r.lastChild.textContent)`); len(got) != 2 || got[0] != "change A → B, %" || !regexp.MustCompile(`^[+-][\d.]+$`).MatchString(got[1]) {
+	if got := ask[[]string](b, `[...document.querySelectorAll("#key-table tr")].filter((r, i) => i === 0 || r.textContent.startsWith("TTFT mean")).map(r => r.lastChild.textContent)`); len(got) != 2 || got[0] != "change A → B, %" || !regexp.MustCompile(`^[+-][\d.]+$`).MatchString(got[1]) {
 		t.Errorf("change %q", got)
+	}
+	if got := ask[[]string](b, `[...document.querySelectorAll("#key-table tbody th")].slice(0, 2).map(h => h.textContent)`); len(got) != 2 || got[0] != "failed" || !strings.HasPrefix(got[1], "failed ÷ (ok + failed)") || !strings.HasSuffix(got[1], " *") {
+		t.Errorf("the first numbers are %q", got)
 	}
 	if a, z := ask[string](b, `document.querySelector("#keys .chosen").textContent`), ask[string](b, `document.querySelector("#verdict .why bdi").textContent`); a != z {
 		t.Errorf("numbers of window %q beside a verdict of %q", a, z)

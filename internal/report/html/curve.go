@@ -161,6 +161,7 @@ type curveView struct {
 	Lang, CSP, Kind      string
 	Style                template.CSS
 	Prompts, Chosen      string
+	FrontOf              string // TTFT p95, TPOT p50
 	Lines                []curveLine
 	Quantiles            []string
 	Tables               []curveTable
@@ -192,7 +193,7 @@ type curveText struct{ Key, Text, CI string }
 
 func newCurveView(c *curve.Curves, lang string) *curveView {
 	v := &curveView{
-		C: c, Lang: lang, Kind: "c." + c.Kind, Quantiles: []string{"p50", "p95", "p99"}, Chosen: "p95",
+		C: c, Lang: lang, Kind: "c." + c.Kind, Quantiles: curveQuantiles, Chosen: chosenQuantile(c), FrontOf: frontOf(c),
 		ExpectedHead: []string{"c.point", "c.value", "c.expectedv", "c.measured", "c.interval", "c.ratio", "c.inside"},
 	}
 	if c.Prompts == "distinct" || c.Prompts == "same" {
@@ -219,6 +220,43 @@ func newCurveView(c *curve.Curves, lang string) *curveView {
 	v.expected()
 	v.defs()
 	return v
+}
+
+// curveQuantiles are the percentiles that charts can show.
+var curveQuantiles = []string{"p50", "p95", "p99"}
+
+// chosenQuantile is the percentile that charts begin with: p95, or p50 where most points
+// that have this lack the other.
+func chosenQuantile(c *curve.Curves) string {
+	p50, p95 := 0, 0
+	for i := range c.Points {
+		for _, m := range c.Latencies {
+			if c.Points[i].Values[m+".p50"].Value != nil {
+				p50++
+			}
+			if c.Points[i].Values[m+".p95"].Value != nil {
+				p95++
+			}
+		}
+	}
+	if 2*p95 < p50 {
+		return "p50"
+	}
+	return "p95"
+}
+
+// frontOf are the latencies that fronts are of, with their percentiles.
+func frontOf(c *curve.Curves) string {
+	var out []string
+	for i := range c.Curves {
+		for _, f := range c.Curves[i].Fronts {
+			m, q, _ := strings.Cut(f.Latency, ".")
+			if text := report.Label(m, "ms") + " " + q; !slices.Contains(out, text) {
+				out = append(out, text)
+			}
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // curveColumn is a column of the tables of points, shown where some point has it.
@@ -275,7 +313,11 @@ func curveNumber(v curve.Value, unit string) curveText {
 	case v.Value == nil:
 		return curveText{Text: report.Cell(nil)}
 	case unit == "share":
-		return curveText{Text: report.Measure(v.Value, unit)}
+		t := curveText{Text: report.Measure(v.Value, unit)}
+		if v.CI[0] != nil && v.CI[1] != nil {
+			t.CI = report.Measure(v.CI[0], unit) + " … " + report.Measure(v.CI[1], unit)
+		}
+		return t
 	}
 	return curveText{Text: report.Cell(v.Value), CI: report.Interval(v.CI)}
 }

@@ -30,7 +30,7 @@ func WriteCurveComparison(w io.Writer, c *curve.Comparison, o Options) error {
 	if err := report.CurveCompareJSON(io.Discard, c); err != nil {
 		return err
 	}
-	v := &curveCompareView{C: c, Legend: report.CurveCompareLegend, Chosen: "p95", Quantiles: []string{"p50", "p95", "p99"}, Tables: report.CurveCompareTables(c)}
+	v := &curveCompareView{C: c, Legend: report.CurveCompareLegend, Chosen: chosenQuantile(c.Both), Quantiles: curveQuantiles, Tables: report.CurveCompareTables(c)}
 	return writeCurvePage(w, curveComparePage, c.Both, o, func(p curveFrame) any {
 		v.Lang, v.CSP, v.Style = p.lang, p.csp, p.style
 		return v

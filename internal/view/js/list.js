@@ -49,7 +49,7 @@ function rowOf(r) {
     window: [el("bdi", {}, r.window || "")],
     notes: Object.keys(r.notes || {}).sort().map((k) => el("span", { className: "label" }, el("bdi", {}, k), "=", el("bdi", {}, r.notes[k]))),
   };
-  return el("tr", { data: { id: r.id, state: r.state } }, el("td", {}, tick), runColumns.map((c) => {
+  return el("tr", { data: { id: r.id, state: r.state } }, el("td", { title: sweep ? say("view.sweeps") : "" }, tick), runColumns.map((c) => {
     const inside = cell[c.key] || [c.of(r) === undefined ? "" : num(c.of(r))];
     return el(c.key === "run" ? "th" : "td", { className: [c.n ? "r" : "", "c-" + c.key].join(" ").trim(), scope: c.key === "run" ? "row" : null }, inside);
   }));

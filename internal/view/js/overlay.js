@@ -108,14 +108,19 @@ function keyTable() {
   find("#keys").hidden = !overlay.kind;
   if (!overlay.kind) return;
   const rows = [];
-  const put = (name, of) => { const vs = overlay.runs.map(of); if (vs.some((v) => v !== null && v !== undefined)) rows.push([name, vs]); };
-  for (const [m, text] of [["ttft_ms", "TTFT"], ["tpot_ms", "TPOT"], ["itl_ms", "ITL"], ["e2e_ms", "E2E"]]) for (const q of ["mean", "p50", "p90", "p99"]) put(`${text} ${q}, ms`, (r) => metricOf(r, m)?.[q]);
-  for (const [k, text] of [["output_tokens_per_s", "output_rate"], ["input_tokens_per_s", "input_rate"], ["requests_per_s", "requests_per_s"], ["concurrency_mean", "in_flight"]]) put(say(text), (r) => windowOf(r)?.system?.[k]);
+  const decides = new Set((comparing.result?.pairs || []).flatMap((p) => p.metrics.filter((m) => m.decides).map((m) => m.name)));
+  const put = (name, of, key) => { const vs = overlay.runs.map(of); if (vs.some((v) => v !== null && v !== undefined)) rows.push([name + (decides.has(key) ? " *" : ""), vs]); };
+  // Of the whole run, as the comparison takes them: a fast run that fails is none.
+  put(say("failed"), (r) => r.doc.results.counts.failed);
+  put(say("view.failed_share"), (r) => { const c = r.doc.results.counts; return c.ok + c.failed ? (c.failed / (c.ok + c.failed)) * 100 : null; }, "failed_share");
+  for (const [m, text] of [["ttft_ms", "TTFT"], ["tpot_ms", "TPOT"], ["itl_ms", "ITL"], ["e2e_ms", "E2E"]]) for (const q of ["mean", "p50", "p90", "p95", "p99"]) if (q !== "p95" || decides.has(`${m}.p95`)) put(`${text} ${q}, ms`, (r) => metricOf(r, m)?.[q], `${m}.${q}`);
+  for (const [k, text] of [["output_tokens_per_s", "output_rate"], ["input_tokens_per_s", "input_rate"], ["requests_per_s", "requests_per_s"], ["concurrency_mean", "in_flight"]]) put(say(text), (r) => windowOf(r)?.system?.[k], k);
   put(say("duration") + ", s", (r) => windowOf(r)?.system?.duration_s);
   put(say("requests"), (r) => windowOf(r)?.requests);
   const others = overlay.runs.slice(1), none = (v) => v === null || v === undefined;
   const change = (a, b) => (none(a) || none(b) || !a ? "–" : percent((b - a) / Math.abs(a)));
   host.replaceChildren(el("table", { className: "plain keys" },
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, say("view.metric")), overlay.runs.map((r) => el("th", { scope: "col", className: "r" }, el("bdi", {}, labelOf(r)))), others.map((r) => el("th", { scope: "col", className: "r" }, `${say("view.change")} ${letter(overlay.runs[0].i)} → ${letter(r.i)}, %`)))),
-    el("tbody", {}, rows.map(([name, vs]) => el("tr", {}, el("th", { scope: "row" }, name), vs.map((v) => el("td", { className: "r" }, none(v) ? "–" : num(v))), others.map((_, k) => el("td", { className: "r" }, change(vs[0], vs[k + 1]))))))));
+    el("tbody", {}, rows.map(([name, vs]) => el("tr", {}, el("th", { scope: "row" }, name), vs.map((v) => el("td", { className: "r" }, none(v) ? "–" : num(v))), others.map((_, k) => el("td", { className: "r" }, change(vs[0], vs[k + 1]))))))),
+    ...(decides.size ? [el("p", { className: "hint" }, say("view.key.decides"))] : []));
 }

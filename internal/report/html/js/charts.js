@@ -98,12 +98,22 @@ const redrawAll = () => charts.forEach((c) => c.later());
 // fillTable shows the columns of a chart as a table, the first 200 rows of them. A
 // chart of many rows makes no more than these.
 const mostTableRows = 200;
+
+// headText is the name of a column for people; CSV keeps the key.
+function headText(name) {
+  const w = state.doc.words || {}, m = /^(from|to)_(.+)$/.exec(name), q = /^ttft_(p\d+)_ms$/.exec(name);
+  if (q) return `TTFT ${q[1]}, ms`;
+  if (w["col." + name]) return say("col." + name);
+  if (m && w["col." + m[1]]) return `${say("col." + m[1])}, ${w[m[2]] ? say(m[2]) : m[2]}`;
+  return w[name] ? say(name) : name;
+}
+
 function fillTable(host, o) {
   const columns = o.columns(mostTableRows), held = columns.length ? columns[0].values.length : 0;
   const n = o.total ? o.total() : held, shown = Math.min(held, mostTableRows);
   const body = el("tbody");
   for (let i = 0; i < shown; i++) body.append(el("tr", {}, columns.map((c, k) => el(k ? "td" : "th", { className: "r", scope: k ? null : "row" }, leads(k === 0 && o.rows ? o.rows(i) : null, typeof c.values[i] === "string" ? c.values[i] : num(c.values[i]))))));
-  host.replaceChildren(el("div", { className: "scroll low", tabIndex: 0 }, el("table", { className: "plain" }, el("thead", {}, el("tr", {}, columns.map((c) => el("th", { className: "r", scope: "col" }, c.name)))), body)),
+  host.replaceChildren(el("div", { className: "scroll low", tabIndex: 0 }, el("table", { className: "plain" }, el("thead", {}, el("tr", {}, columns.map((c) => el("th", { className: "r", scope: "col" }, headText(c.name))))), body)),
     n > shown ? el("p", { className: "more" }, say("table.more", num(n - shown))) : "");
 }
 

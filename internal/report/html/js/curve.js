@@ -26,11 +26,12 @@ function axisOf(g, p, k) {
 function seriesOf(x, y, front) {
   return sweep.c.curves.map((g, i) => {
     const points = [];
+    let gap = false; // a point before it has no value: no line leads across
     g.points.forEach((k, n) => {
-      const p = sweep.c.points[k];
-      if (p.state !== "measured") return;
-      const a = x(g, p, n), b = y(g, p, n);
-      if (a && b) points.push({ x: a, y: b, label: p.label, fit: p.fit, knee: !!p.knee, front: !!front && !!p.front && p.front.includes(front) });
+      const p = sweep.c.points[k], a = p.state === "measured" && x(g, p, n), b = a && y(g, p, n);
+      if (!b) { gap = true; return; }
+      points.push({ gap, x: a, y: b, label: p.label, fit: p.fit, knee: !!p.knee, front: !!front && !!p.front && p.front.includes(front) });
+      gap = false;
     });
     return { at: g.at, color: curveColors[i % curveColors.length], dash: curveDashes[i % curveDashes.length], points, line: g.numeric };
   });
@@ -42,18 +43,19 @@ function drawCurve(c, w, h, o, ink) {
   let a = Infinity, b = -Infinity, lo = 0, hi = 0;
   for (const s of o.series) for (const p of s.points) {
     a = Math.min(a, p.x.lo ?? p.x.v); b = Math.max(b, p.x.hi ?? p.x.v);
-    lo = Math.min(lo, p.y.v); hi = Math.max(hi, p.y.hi ?? p.y.v, p.y.v);
+    lo = Math.min(lo, p.y.v, p.y.lo ?? p.y.v); hi = Math.max(hi, p.y.hi ?? p.y.v, p.y.v);
   }
+  if (o.mark !== undefined) hi = Math.max(hi, o.mark);
   if (a === Infinity) { a = 0; b = 1; hi = 1; }
   const pad = (b - a || Math.abs(b) || 1) * 0.06;
   const x = o.xLog && a > 0 ? [a / 1.15, b * 1.15] : [Math.max(a >= 0 ? 0 : -Infinity, a - pad), b + pad];
-  const f = frame(c, w, h, { x, y: [lo < 0 ? lo * 1.15 : 0, hi * 1.12 || 1], xLog: o.xLog && a > 0, xUnit: o.xUnit, xText: o.xText, top: 14 }, ink);
+  const f = frame(c, w, h, { x, y: [lo < 0 ? lo - (hi - lo) * 0.08 : 0, hi + (hi - Math.min(lo, 0)) * 0.12 || 1], xLog: o.xLog && a > 0, xUnit: o.xUnit, xText: o.xText, top: 14 }, ink);
   inside(c, f.box, () => {
-    if (o.mark !== undefined) {
+    for (const [at, dash] of [...(o.mark !== undefined ? [[o.mark, [6, 4]]] : []), ...(lo < 0 ? [[0, []]] : [])]) {
       c.strokeStyle = ink.grey;
       c.lineWidth = 1;
-      c.setLineDash([6, 4]);
-      c.beginPath(); c.moveTo(f.box.x, f.y(o.mark)); c.lineTo(f.box.x + f.box.w, f.y(o.mark)); c.stroke();
+      c.setLineDash(dash);
+      c.beginPath(); c.moveTo(f.box.x, f.y(at)); c.lineTo(f.box.x + f.box.w, f.y(at)); c.stroke();
       c.setLineDash([]);
     }
     for (const s of o.series) {
@@ -63,7 +65,7 @@ function drawCurve(c, w, h, o, ink) {
         c.setLineDash(s.dash || []);
         c.globalAlpha = o.front ? 0.45 : 1;
         c.beginPath();
-        s.points.forEach((p, i) => (i ? c.lineTo(f.x(p.x.v), f.y(p.y.v)) : c.moveTo(f.x(p.x.v), f.y(p.y.v))));
+        s.points.forEach((p, i) => (i && !p.gap ? c.lineTo(f.x(p.x.v), f.y(p.y.v)) : c.moveTo(f.x(p.x.v), f.y(p.y.v))));
         c.stroke();
         c.globalAlpha = 1;
         c.setLineDash([]);
@@ -123,8 +125,23 @@ function drawNames(c, f, series, ink) {
   }
 }
 
+// leftOut says which points a chart lacks, and why, by the values it needs.
+function leftOut(...names) {
+  const why = new Map();
+  for (const p of sweep.c.points) {
+    if (p.state !== "measured") continue;
+    const v = names.map((n) => p.values[n]).find((v) => !v || v.value === null);
+    if (v === undefined && names.every((n) => p.values[n])) continue;
+    const text = reasonOf(v?.why);
+    why.set(text, [...(why.get(text) || []), p.label]);
+  }
+  return [...why].map(([text, list]) => `${list.slice(0, 8).join(", ")}${list.length > 8 ? ", …" : ""} (${text})`).join("; ");
+}
+
+const reasonOf = (why) => (why === "n too small" ? say("c.small") : why?.startsWith("unstable") ? say("c.unstable") : say("not_observed"));
+
 // curveChart adds a chart. o: id, title(), series(), x and y {name, unit}, and what
-// drawCurve takes.
+// drawCurve takes; needs() are the values without which a point is not in it.
 function curveChart(o) {
   const has = () => o.series().some((s) => s.points.length);
   addChart(find("#curve-charts"), {
@@ -139,8 +156,16 @@ function curveChart(o) {
     },
     label: () => say("chart.label", o.title(), o.series().flatMap((s) => s.points.map((p) => `${p.label}: ${num(p.y.v)} ${o.y.unit}`)).join("; ")),
   });
-  const figure = find("#chart-" + o.id), title = find(".title", figure);
-  titles.push(() => { title.textContent = o.title(); figure.hidden = !has(); });
+  const figure = find("#chart-" + o.id), title = find(".title", figure), note = el("p", { className: "hint" });
+  find("canvas", figure).after(note);
+  titles.push(() => {
+    const some = has(), out = o.needs && (some || o.front) ? leftOut(...o.needs()) : "";
+    title.textContent = o.title();
+    figure.hidden = !some && !out;
+    find("canvas", figure).hidden = !some;
+    note.textContent = out && say(some ? "c.leftout" : "c.novalues", out);
+    note.hidden = !out;
+  });
   titles.at(-1)();
 }
 const titles = [];
@@ -157,17 +182,17 @@ function makeCurves() {
   const axis = { name: c.curves[0]?.axis || "point", unit: "" }, along = (name) => () => seriesOf(axisOf, byValue(name));
   const unit = { name: through, unit: unitOf(through) };
   curveChart({ id: "throughput", title: () => say("c.t.load", axis.name, unit.unit), series: along(through), x: axis, y: unit, axis: true });
-  curveChart({ id: "per-user", title: () => say("c.t.user"), x: { name: "output_tokens_per_s_per_user", unit: "tokens/s" }, y: unit, series: () => seriesOf(byValue("output_tokens_per_s_per_user"), byValue(through)) });
+  curveChart({ id: "per-user", title: () => say("c.t.user") + `, ${unit.unit}`, x: { name: "output_tokens_per_s_per_user", unit: "tokens/s" }, y: unit, series: () => seriesOf(byValue("output_tokens_per_s_per_user"), byValue(through)), needs: () => ["output_tokens_per_s_per_user", through] });
   for (const m of c.latencies) {
     const name = () => m + "." + sweep.quantile, key = m.replace("_ms", "").replaceAll("_", "-");
     curveChart({
-      id: key + "-by-throughput", title: () => say("c.t.latency", say("m." + m), sweep.quantile), x: unit, y: { get name() { return name(); }, unit: "ms" }, front: true,
-      series: () => seriesOf(byValue(through), byValue(name()), name()),
+      id: key + "-by-throughput", title: () => say("c.t.latency", say("m." + m), sweep.quantile) + ", ms", x: unit, y: { get name() { return name(); }, unit: "ms" }, front: true,
+      series: () => seriesOf(byValue(through), byValue(name()), name()), needs: () => [through, name()],
     });
-    curveChart({ id: key + "-by-load", title: () => say("c.t.bylabel", say("m." + m), sweep.quantile), x: axis, y: { get name() { return name(); }, unit: "ms" }, axis: true, series: () => along(name())() });
+    curveChart({ id: key + "-by-load", title: () => say("c.t.bylabel", say("m." + m), sweep.quantile) + ", ms", x: axis, y: { get name() { return name(); }, unit: "ms" }, axis: true, series: () => along(name())(), needs: () => [name()] });
   }
   for (const [id, name] of [["cached", "cached_ratio"], ["queue", "server_queue"], ["slope", "backlog_slope_per_s"]]) {
-    curveChart({ id, title: () => say("c.t." + id), x: axis, y: { name, unit: unitOf(name) }, axis: true, series: along(name) });
+    curveChart({ id, title: () => say("c.t." + id) + (unitOf(name) ? `, ${unitOf(name)}` : ""), x: axis, y: { name, unit: unitOf(name) }, axis: true, series: along(name) });
   }
   if (c.expected) makeExpected(axis);
   if (!c.points.some((p) => p.state === "measured")) find("#curve-charts").append(el("p", { className: "absent" }, word("c.nofigures")));
@@ -234,6 +259,7 @@ function startCurves() {
   // A ladder of factors is shown by factors.
   const g = d.curves.curves[0], xs = g?.numeric ? g.points.map((k) => d.curves.points[k].at[d.curves.fields.indexOf(g.axis)]) : [];
   sweep.log = xs.length > 2 && xs[0] > 0 && xs.at(-1) / xs[0] >= 8;
+  sweep.quantile = find("#pick [aria-checked=true]")?.dataset.quantile || sweep.quantile;
   makeCurves();
   curveSwitches();
   relabel();

@@ -43,7 +43,7 @@ function goRows(l) {
 function whereText(l) {
   const span = ([a, b]) => `${num(a)}–${num(b)}`;
   return [
-    l.phase ? `${say("phase")} ${l.phase}` : "", l.outcome === "failed" ? say("failed") : "", l.during ? say("where.during", l.during) : "", l.flight ? say("where.during", `${moment(l.flight[0])}–${moment(l.flight[1])} s`) : "",
+    l.says ? say(...l.says) : "", l.phase ? `${say("phase")} ${l.phase}` : "", l.outcome === "failed" ? say("failed") : "", l.during ? say("where.during", l.during) : "", l.flight ? say("where.during", `${moment(l.flight[0])}–${moment(l.flight[1])} s`) : "",
     ...Object.entries(l.is || {}).map(([k, v]) => (v === "" ? say("where.lacks", titleOf(k)) : `${titleOf(k)} = ${v}`)), ...Object.entries(l.eq || {}).map(([k, v]) => `${titleOf(k)} = ${v}`),
     ...(l.has || []).map((k) => say("where.has", titleOf(k))), ...(l.lacks || []).map((k) => say("where.lacks", titleOf(k))),
     ...Object.entries(l.range || {}).map(([k, r]) => `${titleOf(k)} ${k === "released" ? `${moment(r[0])}–${moment(r[1])}` : span(r)}`),

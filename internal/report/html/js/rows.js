@@ -102,6 +102,9 @@ function goTo(text) {
   if (at < 0) return;
   rowList.page = Math.floor(at / rowList.size);
   rowList.marked = stat === "mean" ? -1 : order[at]; // no one row is the mean
+  // A percentile is often of no row: it lies between two.
+  const seq = column("seq"), half = 0.5 / state.doc.col[f].per;
+  if (/^p\d/.test(stat) && at > 0 && c[order[at]] > wanted + half && c[order[at - 1]] < wanted - half) rowList.where.says = ["row.between", stat, num(wanted), num(seq[order[at - 1]]), num(seq[order[at]])];
   if (rowList.marked >= 0) showRow(order[at]);
   showRows();
   say1(say("landed", titleOf(f), say(stat), num(wanted), kind));
