@@ -107,6 +107,12 @@ func TestCurvePage(t *testing.T) {
 	if got := rows("e2e-by-throughput"); !strings.HasPrefix(got, "c=1 50 200 ") {
 		t.Errorf("the table behind E2E p50: %q", got)
 	}
+	// Titles name the unit of the height.
+	for id, want := range map[string]string{"ttft-by-load": "TTFT p50 by load, ms", "expected": "Measured ÷ expected"} {
+		if got := ask[string](b, `document.querySelector("#chart-`+id+` .title").textContent`); got != want {
+			t.Errorf("%s: the title is %q", id, got)
+		}
+	}
 	if !ask[bool](b, `document.querySelector("#log-load").checked`) {
 		t.Error("a ladder of factors is not drawn by factors")
 	}

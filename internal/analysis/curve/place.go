@@ -212,7 +212,7 @@ func (p *Point) window(pooled []*Result, asked string) {
 		for i := range each {
 			vs[i] = each[i][name]
 		}
-		p.Values[name] = pool(vs)
+		p.Values[name] = bounded(pool(vs), Unit(name))
 	}
 	if p.Loop == "open" {
 		b := judge(p.Values["offered_per_s"], p.Values["kept_up_per_s"], p.Values["backlog_slope_per_s"], pooled[0].backlog.why)
@@ -276,6 +276,15 @@ func pool(vs []Value) Value {
 	}
 	out.CI, out.By = [2]*float64{&lo, &hi}, ByT
 	return out
+}
+
+// bounded keeps the interval of a share within 1: Student's t knows of no bound. That it
+// is not below 0, pool sees to.
+func bounded(v Value, unit string) Value {
+	if unit == "share" && v.CI[1] != nil {
+		v.CI[1] = ref(min(*v.CI[1], 1))
+	}
+	return v
 }
 
 // failures is the share over all runs, with the interval of Wilson (1927).
