@@ -148,6 +148,11 @@ func (s *Spec) checkSearch() []Issue {
 	case !s.given("load.requests") && !s.given("load.duration"):
 		c.bad("load.requests", "load.requests: 1000 or load.duration: 60s", "neither requests nor duration: how long is one look?")
 	}
+	for _, f := range []string{"sweep.requests", "sweep.until", "sweep.order", "sweep.repeats", "sweep.prompts", "sweep.most_points", "sweep.expected"} {
+		if s.given(f) {
+			c.bad(f, "remove it; sweep.pause and sweep.between alone hold between two looks, too", "has no effect: a search has looks, and no points of a sweep")
+		}
+	}
 	slo := s.Report.SLO != SLO{}
 	for _, text := range w.SLO {
 		if cond, err := catalog.Parse(text); err == nil && cond.PerRequest() {

@@ -46,6 +46,9 @@ func TestSearchBadValues(t *testing.T) {
 		{"load.stages=[{rate: 5, duration: 1s}]", "a search gives load.rate"},
 		{"workload.sessions=true", "sessions cannot be searched"},
 		{"sweep.over=[{field: load.concurrency, values: [1]}]", "sweep.over is given, too"},
+		{"sweep.repeats=3", "a search has looks"},
+		{"sweep.until.relative_width=0.1", "a search has looks"},
+		{"sweep.order=down", "a search has looks"},
 	} {
 		path, value, _ := strings.Cut(c.set, "=")
 		_, issues := Read(searchSpec(t, goodSearch), nil, []Set{{Path: path, Value: value}})
