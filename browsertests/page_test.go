@@ -173,6 +173,8 @@ func TestPercentile(t *testing.T) {
 	}
 	if before, marked := value(at[1]), value(at[2]); before > want+0.1 || marked < want-0.1 {
 		t.Errorf("p99 is %v; rows around: %v, %v", want, before, marked)
+	} else if says := ask[string](b, `document.querySelector("#row-where").textContent`); marked > want+0.1 && !strings.Contains(says, " lies between #") {
+		t.Errorf("p99 is %v, row %v is marked, and the table says %q", want, marked, says)
 	}
 	seq := ask[string](b, `document.querySelector("#row-table tr.marked button").textContent`)
 	if info := ask[string](b, `document.querySelector("#row-info").textContent`); !strings.Contains(info, "#"+strings.ReplaceAll(seq, ",", "")) {
