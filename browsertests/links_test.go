@@ -101,7 +101,7 @@ func TestReadings(t *testing.T) {
 
 // nowhere are the cells with numbers that lead nowhere, as the page's help lists them:
 // section, head of the row, head of the column, text.
-var nowhere = regexp.MustCompile(`^(first \|  \| (duration|cap|C, cap in flight|r, rate asked|rate planned|rate achieved|In flight|client CPU, cores) \| ` +
+var nowhere = regexp.MustCompile(`^(first \|  \| (duration|cap|C, cap in flight|r, rate asked|rate planned|rate achieved|rate of sends|In flight|client CPU, cores) \| ` +
 	`|first \|  \| not issued ` +
 	`|windows \| duration, s ` +
 	`|server \| [^|]* \| readings ` +

@@ -487,7 +487,7 @@ func (v *view) load(l analysis.Load) {
 	if l.RateAchieved != nil {
 		put(sent, report.Measure(l.RateAchieved, "/s"))
 	} else {
-		unseen("rate_achieved")
+		unseen(sent)
 	}
 	if l.SlotWaitShare != nil {
 		text := report.Measure(l.SlotWaitShare, "share")
