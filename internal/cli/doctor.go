@@ -52,8 +52,9 @@ With --url, the name in it is looked up and five connections are made to the
 server, with two GETs of its model list over each. Nothing else is sent.
 
 With a spec (or its flags) doctor says whether this host can carry that load, of a
-sweep or a search the largest, and exits 5 when it cannot, or no load at all. The envelope is kept in the user's folder of caches; each
-later run is held against it in its verdict (client_envelope).`,
+sweep or a search the largest, and exits 5 when it cannot, or no load at all. The
+envelope is kept in the user's folder of caches; each later run is held against it
+in its verdict (client_envelope).`,
 		Example: `  tokentape doctor
   tokentape doctor spec.yaml --concurrency 500
   tokentape doctor --quick --url HOST:PORT --json`,
