@@ -16,6 +16,7 @@ import (
 	"tokentape/internal/analysis/curve"
 	"tokentape/internal/report"
 	"tokentape/internal/report/html"
+	"tokentape/internal/search"
 	"tokentape/internal/sweep"
 )
 
@@ -71,7 +72,39 @@ func (a *app) readCurves(dir string, o curve.Options) (*curve.Curves, error) {
 	if err != nil {
 		return nil, curveError(dir, err)
 	}
+	if c.Kind == "search" {
+		c.Search = searched(dir)
+	}
 	return c, nil
+}
+
+// searched is what the search in dir decided; nil where its file cannot be read.
+func searched(dir string) []string {
+	text, err := os.ReadFile(filepath.Join(dir, search.FileName))
+	if err != nil {
+		return nil
+	}
+	f, err := search.ReadFile(text)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	line, run := "the search has not ended", ""
+	if v := f.Verdict; v != nil {
+		line, run = v.Line, v.Run
+	}
+	out := []string{line, "limits: " + strings.Join(f.SLO, ", ")}
+	for i := range f.Looks {
+		l := &f.Looks[i]
+		text := fmt.Sprintf("look %d (%s) at %s: %s", l.N, strings.ReplaceAll(l.Kind, "_", " "), f.Asked.Load(l.At), strings.ReplaceAll(l.Decision, "_", "-"))
+		if why := strings.TrimPrefix(l.Why, l.Decision+": "); why != "" {
+			text += ": " + why
+		}
+		if run != "" && l.Run == run {
+			text += " (the verdict's measurement)"
+		}
+		out = append(out, text)
+	}
+	return out
 }
 
 func curveError(dir string, err error) error {

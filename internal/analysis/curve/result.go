@@ -43,6 +43,9 @@ type Curves struct {
 	Rules     []Rule    `json:"rules"`
 	Notes     []string  `json:"notes"` // what a reader must know before reading points against each other
 	Expected  *Expected `json:"expected,omitempty"`
+	// Search is what the search decided, of whose looks these are the points: its verdict,
+	// limits, and each look, a sentence each. Of a sweep there is none.
+	Search []string `json:"search,omitempty"`
 }
 
 // Point is one place of a sweep: all runs with these settings, read together.

@@ -42,6 +42,20 @@ func swept(t *testing.T) *curve.Curves {
 	return c
 }
 
+// The page of a search says what was decided, before its points.
+func TestCurveSearch(t *testing.T) {
+	c := swept(t)
+	c.Search = []string{"8 holds", "look 1 at <b>: holds"}
+	var b bytes.Buffer
+	if err := WriteCurves(&b, c, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	if at := strings.Index(page, "look 1 at &lt;b&gt;: holds"); at < 0 || at > strings.Index(page, `id="points"`) {
+		t.Error("no look stands before the points")
+	}
+}
+
 func TestCurvePage(t *testing.T) {
 	for _, lang := range Languages() {
 		var b bytes.Buffer
