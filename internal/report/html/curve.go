@@ -84,6 +84,9 @@ func writeCurvePage(w io.Writer, page string, c *curve.Curves, o Options, view f
 			return template.HTML(`<span data-t="` + template.HTMLEscapeString(key) + `">` + template.HTMLEscapeString(said(key)) + `</span>`)
 		},
 		"s": func(text string) template.HTML { return curveSentence(text, o.Lang) },
+		"l": func(label string) template.HTML { // each part by itself: what reads from the right keeps its place
+			return template.HTML("<bdi>" + strings.ReplaceAll(template.HTMLEscapeString(label), " · ", "</bdi> · <bdi>") + "</bdi>")
+		},
 	}).Parse(page)
 	if err != nil {
 		return err
