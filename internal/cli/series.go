@@ -313,7 +313,8 @@ func (s *series) run(ctx context.Context, i int, where string) (ended, error) {
 	s.ran = true
 	s.codes, s.last, s.mine[i] = append(s.codes, e.code), cmp.Or(e.err, s.last), true
 	p.Ended = s.clk.Wall()
-	p.Exit = &e.code
+	code := e.code // of its own: a pointer into e would keep what was measured
+	p.Exit = &code
 	p.State = sweep.Done
 	if !e.measured() {
 		p.State = sweep.Failed
