@@ -59,11 +59,3 @@ func (w *waitCounts) quantile(q float64) int64 {
 	}
 	return tape.WaitEdge(tape.WaitBuckets - 1)
 }
-
-// over is how many reads waited longer than ns, by whole buckets.
-func (w *waitCounts) over(ns int64) (n int64) {
-	for b := tape.WaitBucket(ns) + 1; b < len(w.in); b++ {
-		n += w.in[b]
-	}
-	return n
-}
