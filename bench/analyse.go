@@ -76,6 +76,7 @@ func (b *bench) analysis() error {
 	t := table{Name: "analysis", Title: fmt.Sprintf("tapes of requests of %d token events each, analysed as at the end of a run", tapeTokens),
 		Columns: columns("requests|requests", "tape_mib|tape MiB", "wall_s|wall s", "cpu_s|CPU s", "event_ns|CPU ns/event", "rss_mib|RSS MiB", "lines_s|only lines, wall s", "wall_ratio|÷ only lines", "lines_rss_mib|RSS MiB"),
 		Notes:   []string{"medians of runs that took turns; only lines: decompress and count them"}}
+	defer b.keepTable(&t)
 	dir, err := os.MkdirTemp("", "tokentape-bench-")
 	if err != nil {
 		return err
@@ -110,6 +111,5 @@ func (b *bench) analysis() error {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	b.tables = append(b.tables, t)
 	return nil
 }

@@ -46,6 +46,7 @@ func (b *bench) bodies() error {
 	t := table{Name: "bodies", Title: fmt.Sprintf("prompts of %s tokens (%.1f MB), 8 in flight, answers of one token at once", thousands(int64(tokens)), float64(tokens)*6/1e6),
 		Columns: columns("prompts|prompts", "client|client", "rate|requests/s", "mb_per_s|MB/s", "cpu_ms|CPU ms/request", "cpu_ratio|÷ bare", "lag_p50|lag p50 ms", "lag_p99|lag p99 ms", "rss_mib|RSS MiB"),
 		Notes:   []string{fmt.Sprintf("%d different prompts in turn; shared: their first nine tenths are the same; the reference's bodies are made before the load", bodyRows)}}
+	defer b.keepTable(&t)
 	for _, shared := range []bool{false, true} {
 		name := map[bool]string{false: "different", true: "shared"}[shared]
 		all, err := b.take("bodies "+name, min(b.pairs, 3), trial{
@@ -69,7 +70,6 @@ func (b *bench) bodies() error {
 			t.Rows = append(t.Rows, row)
 		}
 	}
-	b.tables = append(b.tables, t)
 	return nil
 }
 

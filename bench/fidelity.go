@@ -80,6 +80,7 @@ func (b *bench) fidelity() error {
 		Columns: columns("case|streams", "rate|tokens/s each", "client|client", "event_p50|event p50", "event_p99|event p99", "event_p99_ratio|÷ bare", "ttft_p50|TTFT p50", "ttft_p50_ratio|÷ bare", "ttft_p99|TTFT p99", "e2e_p50|E2E p50", "e2e_p99|E2E p99", "cpu_ns|CPU ns/event", "verdict|client-bound"),
 		Notes: []string{"medians over the pairs; ÷ bare: median of the pairs' ratios; TTFT and E2E: absolute differences",
 			"in lockstep: the simulated server, whose engine writes to all streams in one step; else independent streams", "client-bound: how many of the runs' own verdicts say that the client made the numbers"}}
+	defer b.keepTable(&t)
 	var said verdicts
 	for _, l := range b.levels() {
 		stop, err := hogs(l.hogs)
@@ -95,7 +96,6 @@ func (b *bench) fidelity() error {
 		b.fidelityRows(&t, l, all)
 		said.add(all[nameOurs], all[nameBare])
 	}
-	b.tables = append(b.tables, t)
 	b.goals = append(b.goals, said.goals()...)
 	if len(t.Rows) == 0 {
 		return errors.New(strings.Join(t.Notes, "; "))

@@ -19,6 +19,7 @@ func (b *bench) memory() error {
 	t := table{Name: "memory", Title: "streams in flight at once; the client's memory at its most",
 		Columns: columns("streams|streams", "rate|tokens/s each", "events|events each", "client|client", "complete|complete", "rss_mib|RSS MiB", "idle_mib|before the load", "rss_kib|KiB/stream", "rss_ratio|÷ bare", "cpu_ns|CPU ns/event", "tape_mib|tape MiB"),
 		Notes:   []string{"KiB/stream: all of the process over the streams, the program itself included"}}
+	defer b.keepTable(&t)
 	crowds := pick(b,
 		[]crowd{{1000, 10, 600}, {10_000, 10, 600}, {15_000, 2, 60}},
 		[]crowd{{1000, 10, 100}, {10_000, 10, 150}},
@@ -28,7 +29,6 @@ func (b *bench) memory() error {
 			return err
 		}
 	}
-	b.tables = append(b.tables, t)
 	return nil
 }
 

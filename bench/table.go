@@ -139,3 +139,11 @@ func (t table) print(w io.Writer) {
 		fmt.Fprintf(w, "  %s\n", n)
 	}
 }
+
+// keepTable takes a table when its case ends, also in the middle: what was measured before a
+// load beyond the machine stays.
+func (b *bench) keepTable(t *table) {
+	if len(t.Rows) > 0 || len(t.Notes) > 0 {
+		b.tables = append(b.tables, *t)
+	}
+}
