@@ -23,7 +23,7 @@ import (
 const exitOpen = 8
 
 // searchFlagPaths are fields of the section search under shorter names.
-var searchFlagPaths = []struct{ flag, path, help string }{
+var searchFlagPaths = pathFlags{
 	{"for", "search.for", "what is sought: rate (open loop) or concurrency (closed)"},
 	{"from", "search.from", "the least load, where the search begins"},
 	{"to", "search.to", "the most load"},
@@ -46,7 +46,6 @@ func (a *app) searchCommand() *cobra.Command {
 	var so searchOptions
 	var live liveFlags
 	var slo []string
-	values := map[string]*string{}
 	cmd := &cobra.Command{
 		Use:   "search SPEC.yaml|SEARCH",
 		Short: "Find the highest rate or concurrency that holds an SLO, or the one with the most goodput",
@@ -78,9 +77,7 @@ through them. With that folder in place of a spec, search goes on where it stopp
 	f := addSpecFlags(cmd)
 	live.register(cmd)
 	fs := cmd.Flags()
-	for _, p := range searchFlagPaths {
-		values[p.flag] = fs.String(p.flag, "", p.help)
-	}
+	values := searchFlagPaths.register(fs, nil)
 	fs.StringArrayVar(&slo, "slo", nil, "a limit that must hold (may be given more than once)")
 	fs.BoolVar(&so.plan, "plan", false, "say what would be looked at and for how long, and send nothing")
 	fs.BoolVar(&so.full, "full", false, "print every fact of every look")
@@ -89,12 +86,7 @@ through them. With that folder in place of a spec, search goes on where it stopp
 	fs.BoolVar(&o.json, "json", false, "print search.json instead of the log of looks")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		addr, args := live.address(args)
-		var more []spec.Set
-		for _, p := range searchFlagPaths {
-			if fs.Changed(p.flag) {
-				more = append(more, spec.Set{Path: p.path, Value: *values[p.flag], Origin: "--" + p.flag})
-			}
-		}
+		more := searchFlagPaths.given(fs, values)
 		if len(slo) > 0 {
 			var list []string
 			for _, text := range slo {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"tokentape/internal/client"
 	"tokentape/internal/clock"
@@ -36,7 +37,31 @@ type specFlags struct {
 	share   *sweep.Share    // the rows that are its own; nil: all
 }
 
-var specFlagPaths = []struct{ flag, path, help string }{
+// pathFlags are fields of the spec under the shorter names of flags.
+type pathFlags []struct{ flag, path, help string }
+
+// register adds those of these names, nil: all, and says where their values will be.
+func (l pathFlags) register(fs *pflag.FlagSet, names []string) map[string]*string {
+	values := map[string]*string{}
+	for _, p := range l {
+		if names == nil || slices.Contains(names, p.flag) {
+			values[p.flag] = fs.String(p.flag, "", p.help)
+		}
+	}
+	return values
+}
+
+// given are the assignments of the flags that were set.
+func (l pathFlags) given(fs *pflag.FlagSet, values map[string]*string) (sets []spec.Set) {
+	for _, p := range l {
+		if values[p.flag] != nil && fs.Changed(p.flag) {
+			sets = append(sets, spec.Set{Path: p.path, Value: *values[p.flag], Origin: "--" + p.flag})
+		}
+	}
+	return sets
+}
+
+var specFlagPaths = pathFlags{
 	{"url", "target.url", "server: host:port, or any form of its base or endpoint URL"},
 	{"api", "target.api", "what the server speaks: " + strings.Join(dialect.Names(), ", ")},
 	{"model", "target.model", "model id; default: the only one the server lists"},
@@ -64,13 +89,7 @@ func addSpecFlags(cmd *cobra.Command) *specFlags { return addSpecFlagsOf(cmd, ni
 
 // addSpecFlagsOf adds those of these names; nil: all.
 func addSpecFlagsOf(cmd *cobra.Command, names []string) *specFlags {
-	f := &specFlags{values: map[string]*string{}, cmd: cmd}
-	for _, s := range specFlagPaths {
-		if names != nil && !slices.Contains(names, s.flag) {
-			continue
-		}
-		f.values[s.flag] = cmd.Flags().String(s.flag, "", s.help)
-	}
+	f := &specFlags{values: specFlagPaths.register(cmd.Flags(), names), cmd: cmd}
 	cmd.Flags().StringArrayVar(&f.metrics, "metrics", nil, "metrics page to scrape beside the load: `URL` or NAME=URL (may be given more than once)")
 	addOriginFlags(cmd, f)
 	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "any field of the spec: path=value (may be given more than once)")
@@ -79,12 +98,7 @@ func addSpecFlagsOf(cmd *cobra.Command, names []string) *specFlags {
 
 // assignments are the flags that were given, as the spec takes them.
 func (f *specFlags) assignments() ([]spec.Set, error) {
-	var sets []spec.Set
-	for _, s := range specFlagPaths {
-		if f.values[s.flag] != nil && f.cmd.Flags().Changed(s.flag) {
-			sets = append(sets, spec.Set{Path: s.path, Value: *f.values[s.flag], Origin: "--" + s.flag})
-		}
-	}
+	sets := specFlagPaths.given(f.cmd.Flags(), f.values)
 	if len(f.metrics) > 0 {
 		sets = append(sets, spec.Set{Path: "telemetry.metrics", Value: metricsList(f.metrics), Origin: "--metrics"})
 	}

@@ -25,7 +25,7 @@ type sweepOptions struct {
 }
 
 // sweepFlagPaths are fields of the section sweep under shorter names.
-var sweepFlagPaths = []struct{ flag, path, help string }{
+var sweepFlagPaths = pathFlags{
 	{"each", "sweep.requests", "N of each point: 200, or 10C for ten of each slot"},
 	{"order", "sweep.order", "of the points: up, down, shuffled, interleaved"},
 	{"repeats", "sweep.repeats", "runs of each point"},
@@ -38,7 +38,6 @@ func (a *app) sweepCommand() *cobra.Command {
 	var so sweepOptions
 	var live liveFlags
 	var over []string
-	values := map[string]*string{}
 	cmd := &cobra.Command{
 		Use:   "sweep SPEC.yaml|SWEEP",
 		Short: "Run the points of a ladder or grid, each with a tape of its own",
@@ -71,9 +70,7 @@ place of a spec, sweep goes on where it stopped; a point that was cut is run aga
 	live.register(cmd)
 	fs := cmd.Flags()
 	fs.StringArrayVar(&over, "over", nil, "what varies: FIELD=VALUES (may be given more than once)")
-	for _, p := range sweepFlagPaths {
-		values[p.flag] = fs.String(p.flag, "", p.help)
-	}
+	values := sweepFlagPaths.register(fs, nil)
 	fs.BoolVar(&so.add, "add", false, "with the folder of a sweep: run the points of --over too")
 	fs.BoolVar(&so.plan, "plan", false, "show the points and how long they take, and send nothing")
 	fs.StringVar(&o.out, "out", "runs", "folder under which NAME/TIME-sweep/ is made")
@@ -84,12 +81,7 @@ place of a spec, sweep goes on where it stopped; a point that was cut is run aga
 		if err != nil {
 			return err
 		}
-		for _, p := range sweepFlagPaths {
-			if fs.Changed(p.flag) {
-				more = append(more, spec.Set{Path: p.path, Value: *values[p.flag], Origin: "--" + p.flag})
-			}
-		}
-		f.more = more
+		f.more = append(more, sweepFlagPaths.given(fs, values)...)
 		if o.live, err = live.open(a, addr); err != nil {
 			return err
 		}

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/invopop/jsonschema"
-
 	"tokentape/internal/analysis/curve"
 )
 
@@ -39,20 +37,8 @@ func curveDocument(w io.Writer, doc, value any, name string) error {
 // CurveSchema is the JSON Schema (draft 2020-12) of curve.json, open as that of
 // results.json.
 func CurveSchema() []byte {
-	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, AllowAdditionalProperties: true}
-	t := reflect.TypeFor[curve.Curves]()
-	s := r.ReflectFromType(t)
-	s.Title = "tokentape curves"
-	s.Description = "The points of a sweep read together, off their tapes. null: not observed, never 0. Definitions: tokentape explain NAME, docs/metrics.md."
-	absentIsNull(s, t)
-	if p, ok := s.Properties.Get("schema"); ok {
-		p.Const = curve.Schema
-	}
-	b, err := json.MarshalIndent(s, "", "  ")
-	if err != nil { // a schema made of our own types always encodes
-		panic(err)
-	}
-	return append(b, '\n')
+	return schemaOf(reflect.TypeFor[curve.Curves](), "tokentape curves", curve.Schema,
+		"The points of a sweep read together, off their tapes. null: not observed, never 0. Definitions: tokentape explain NAME, docs/metrics.md.")
 }
 
 // CurveCSV writes one line a point: its settings, its state, then every value with

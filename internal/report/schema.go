@@ -14,14 +14,18 @@ import (
 // versions add fields. Names carry their units; what each means is in the
 // catalogue (docs/metrics.md, tokentape explain NAME).
 func Schema() []byte {
+	return schemaOf(reflect.TypeFor[analysis.Results](), "tokentape results", analysis.Schema,
+		"Numbers of one run, off its tape. null: not observed, never 0. Definitions: tokentape explain NAME, docs/metrics.md.")
+}
+
+// schemaOf is the schema of a document of type t, whose field schema says version.
+func schemaOf(t reflect.Type, title, version, description string) []byte {
 	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, AllowAdditionalProperties: true}
-	t := reflect.TypeFor[analysis.Results]()
 	s := r.ReflectFromType(t)
-	s.Title = "tokentape results"
-	s.Description = "Numbers of one run, off its tape. null: not observed, never 0. Definitions: tokentape explain NAME, docs/metrics.md."
+	s.Title, s.Description = title, description
 	absentIsNull(s, t)
 	if p, ok := s.Properties.Get("schema"); ok {
-		p.Const = analysis.Schema
+		p.Const = version
 	}
 	b, err := json.MarshalIndent(s, "", "  ")
 	if err != nil { // a schema made of our own types always encodes
