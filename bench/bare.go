@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sys/unix"
+
 	"tokentape/internal/clock"
 )
 
@@ -17,6 +19,9 @@ import (
 func bare(l load) (sent, error) {
 	clk := clock.New()
 	transport := &http.Transport{MaxIdleConnsPerHost: int(max(l.Concurrency, 4096)), DisableCompression: true}
+	if l.Concurrency == 0 {
+		transport.MaxConnsPerHost = mostConns()
+	}
 	if l.Lags {
 		dialStamped(transport, clk)
 	}
@@ -72,6 +77,15 @@ func bare(l load) (sent, error) {
 		return out, writeGob(l.Stamps, all)
 	}
 	return out, nil
+}
+
+// mostConns caps the reference's connections where nothing else does, by the limit of
+// descriptors, which is the server's, too: requests beyond it wait for one, which is
+// their lag. A quarter is left, since the server closes later than the client.
+func mostConns() int {
+	var limit unix.Rlimit
+	_ = unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) // of this process: cannot fail
+	return int(min(limit.Cur, 1<<20) / 4 * 3)
 }
 
 // readEvents stamps every event of a response; those after the last token are cut off.

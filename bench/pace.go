@@ -8,7 +8,7 @@ import "fmt"
 func (b *bench) pace() error {
 	t := table{Name: "pace", Title: "open loop, answers of one token at once; lag from due to the first byte written, ms",
 		Columns: columns("rate|requests/s", "client|client", "achieved|achieved", "p50|lag p50", "p99|lag p99", "p99_ratio|÷ bare", "max|lag max", "pacer|pacer's cores", "cores|client's cores"),
-		Notes:   []string{"medians over the pairs; ÷ bare: median of the pairs' ratios; the reference paces by a plain timer and sleeps in turn with its sends"}}
+		Notes:   []string{"medians over the pairs; ÷ bare: median of the pairs' ratios; the reference paces by a plain timer and sleeps in turn with its sends, over connections that are capped at three quarters of the descriptors", "achieved below the rate: beyond that client on this machine"}}
 	defer b.keepTable(&t)
 	type step struct{ rate, seconds float64 }
 	steps := pick(b, []step{{100, 5}, {1000, 5}, {5000, 4}, {20_000, 3}}, []step{{1000, 3}, {5000, 2}}, []step{{200, 0.2}})
