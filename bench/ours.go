@@ -25,7 +25,9 @@ import (
 )
 
 // ours is tokentape's own way from a spec to a tape on disk, as the verb run goes it:
-// dataset, plan, pacer, exchange, client samples, recorder.
+// dataset, plan, pacer, exchange, client samples, kernel stamps, recorder. What comes
+// before the load (probe, preflight) and after it is left out, and so are run.log and the
+// live view, which are told of ends and not of events.
 func ours(l load) (out sent, err error) {
 	dir, err := os.MkdirTemp("", "tokentape-bench-")
 	if err != nil {
@@ -70,16 +72,15 @@ func ours(l load) (out sent, err error) {
 	out.RSSIdle = peakRSS()
 	cpu := processCPU()
 	undo := run.Tune()
-	maxIdle := 4096 // as cli has it for an open loop without a cap
-	if s.Load.Concurrency > 0 {
-		maxIdle = int(max(s.Load.Concurrency, 64))
-	}
-	c := client.New(client.Config{Clock: clk, MaxIdle: maxIdle, IdleTimeout: s.Limits.KeepAlive.D(), Connect: s.Limits.Connect.D()})
+	waits := &telemetry.Waits{}
+	net := client.Config{Clock: clk, MaxIdle: client.IdleOf(s.Load.Concurrency), IdleTimeout: s.Limits.KeepAlive.D(), Connect: s.Limits.Connect.D()}
+	net.Waited, net.WaitedOf = waits.Asked(s.Telemetry.KernelStamps)
+	c := client.New(net)
 	defer c.Close()
 	var tokens atomic.Int64
 	x := exchange.New(exchange.Config{
 		Client: c, Dialect: d, Clock: clk, URL: s.Target.URL,
-		Options: dialect.Options{Model: s.Target.Model, Stream: s.Workload.Stream, OutputLen: s.Workload.OutputTokens, Sampling: s.Workload.Sampling},
+		Options: dialect.Options{Model: s.Target.Model, Stream: s.Workload.Stream, OutputLen: s.Workload.OutputTokens, LengthField: s.Target.MaxTokensField, Sampling: s.Workload.Sampling},
 		Limits:  exchange.Limits{FirstToken: s.Limits.FirstToken.D(), Idle: s.Limits.Idle.D(), Total: s.Limits.Total.D()},
 		Output:  s.Record.Output, OnTokens: func(n int, _ int64) { tokens.Add(int64(n)) },
 		IDHeader: s.Target.RequestIDHeader,
@@ -90,7 +91,7 @@ func ours(l load) (out sent, err error) {
 		Concurrency: p.Params.Concurrency, Attempts: int(s.Load.Attempts), Drain: s.Limits.Drain.D(), Tokens: tokens.Load,
 		Samplers: []run.Sampler{func(ctx context.Context, gauges func() run.Gauges, emit func(any)) {
 			telemetry.Client(ctx, clk, s.Telemetry.Interval.D(), func() telemetry.Gauges { return telemetry.Gauges(gauges()) },
-				func(c *tape.ClientSample) { emit(c) })
+				func(c *tape.ClientSample) { c.Wait = waits.Take(); emit(c) })
 		}},
 	}
 	sum, err := run.Run(context.Background(), cfg)

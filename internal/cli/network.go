@@ -29,10 +29,7 @@ func (j *job) makeNetwork() error {
 	t := &s.Target
 	cfg := client.Config{
 		Insecure: t.Insecure, ServerName: t.ServerName, HTTP2: t.HTTP == "2", RenewAfter: t.RenewAfter,
-		MaxIdle: int(max(s.Load.Concurrency, 64)), IdleTimeout: s.Limits.KeepAlive.D(), Connect: s.Limits.Connect.D(),
-	}
-	if s.Load.Concurrency == 0 {
-		cfg.MaxIdle = 4096 // an open loop without a cap can have any number in flight
+		MaxIdle: client.IdleOf(s.Load.Concurrency), IdleTimeout: s.Limits.KeepAlive.D(), Connect: s.Limits.Connect.D(),
 	}
 	if t.CAFile != "" {
 		pool, err := client.LoadCAs(t.CAFile)
@@ -109,20 +106,12 @@ func (j *job) client(clk *clock.Clock) *client.Client {
 	return client.New(cfg)
 }
 
-// waitSample is one connection in so many whose waits are looked at, unless all are.
-const waitSample = 8
-
 // loadClient is a client of the target that tells how long bytes waited for it, as the
 // spec asks.
 func (j *job) loadClient(clk *clock.Clock) (*client.Client, *telemetry.Waits) {
 	cfg, waits := j.net.cfg, &telemetry.Waits{}
 	cfg.Clock = clk
-	switch j.spec.Telemetry.KernelStamps {
-	case "sample":
-		cfg.Waited, cfg.WaitedOf = waits.Add, waitSample
-	case "all":
-		cfg.Waited = waits.Add
-	}
+	cfg.Waited, cfg.WaitedOf = waits.Asked(j.spec.Telemetry.KernelStamps)
 	return client.New(cfg), waits
 }
 

@@ -52,6 +52,15 @@ type Config struct {
 	WaitedOf int64
 }
 
+// IdleOf is Config.MaxIdle of a load of at most concurrency requests in flight; 0: no cap,
+// so that there may be any number.
+func IdleOf(concurrency int64) int {
+	if concurrency == 0 {
+		return 4096
+	}
+	return int(max(concurrency, 64))
+}
+
 // Trace is what happened on the connection, in nanoseconds of the client's
 // clock; -1 means that it never happened. It is complete when Do failed, when
 // Body.Read returned an error or io.EOF, and after Body.Close.

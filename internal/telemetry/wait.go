@@ -17,6 +17,22 @@ type Waits struct {
 	max    atomic.Int64
 }
 
+// waitSample is one connection in so many whose waits are looked at, unless all are.
+const waitSample = 8
+
+// Asked is what client.Config has as Waited and WaitedOf, so that w gathers the waits of
+// a run whose telemetry.kernel_stamps are stamps: "sample" is one connection in eight,
+// "all" each of them, and anything else none.
+func (w *Waits) Asked(stamps string) (waited func(ns int64), of int64) {
+	switch stamps {
+	case "sample":
+		return w.Add, waitSample
+	case "all":
+		return w.Add, 1
+	}
+	return nil, 0
+}
+
 // Add counts one read whose newest bytes lay there for ns nanoseconds. It costs two
 // atomic operations.
 func (w *Waits) Add(ns int64) {

@@ -34,6 +34,23 @@ func TestWaits(t *testing.T) {
 	}
 }
 
+func TestWaitsAsked(t *testing.T) {
+	for stamps, want := range map[string]int64{"sample": 8, "all": 1, "off": 0, "": 0} {
+		var w Waits
+		waited, of := w.Asked(stamps)
+		if of != want || (waited == nil) != (want == 0) {
+			t.Errorf("%q: one connection in %d", stamps, of)
+			continue
+		}
+		if waited != nil {
+			waited(5)
+			if got := w.Take(); got == nil || got.Max != 5 {
+				t.Errorf("%q: gathered %+v", stamps, got)
+			}
+		}
+	}
+}
+
 func TestRunDelay(t *testing.T) {
 	root := t.TempDir()
 	put := func(task, text string) {
