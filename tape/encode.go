@@ -3,6 +3,7 @@ package tape
 import (
 	"encoding/json"
 	"math"
+	"math/bits"
 	"strconv"
 	"unicode/utf8"
 )
@@ -125,7 +126,7 @@ func appendRequest(b []byte, r *Request) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = appendString(b, f)
+			b = AppendString(b, f)
 		}
 		b = append(b, ']')
 	}
@@ -260,7 +261,7 @@ func appendOpt(b []byte, key string, o Opt[int64]) []byte {
 	return appendInt(b, key, o.V)
 }
 
-func appendText(b []byte, key, s string) []byte { return appendString(append(b, key...), s) }
+func appendText(b []byte, key, s string) []byte { return AppendString(append(b, key...), s) }
 
 func appendTextIf(b []byte, key, s string) []byte {
 	if s == "" {
@@ -277,14 +278,22 @@ func dropComma(b []byte, from int) []byte {
 	return append(b[:from], b[from+1:]...)
 }
 
-// appendString appends s as a JSON string of valid UTF-8 without line breaks of
-// any kind: each bad byte becomes U+FFFD, control characters and U+2028/U+2029
-// are escaped.
-func appendString(b []byte, s string) []byte {
+// AppendString appends s as a JSON string of valid UTF-8 without line breaks of
+// any kind: control characters and U+2028/U+2029 are escaped. Valid UTF-8 comes out
+// byte for byte as from encoding/json without escapes for HTML; each bad byte becomes
+// U+FFFD.
+func AppendString(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
 	start := 0
 	for i := 0; i < len(s); {
+		if len(s)-i >= 8 {
+			n := Plain8(uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
+				uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56)
+			if i += n; n == 8 {
+				continue
+			}
+		}
 		c := s[i]
 		if c < utf8.RuneSelf {
 			if c >= ' ' && c != '"' && c != '\\' {
@@ -301,6 +310,10 @@ func appendString(b []byte, s string) []byte {
 				b = append(b, '\\', 'r')
 			case '\t':
 				b = append(b, '\\', 't')
+			case '\b':
+				b = append(b, '\\', 'b')
+			case '\f':
+				b = append(b, '\\', 'f')
 			default:
 				b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 			}
@@ -328,4 +341,18 @@ func appendString(b []byte, s string) []byte {
 	}
 	b = append(b, s[start:]...)
 	return append(b, '"')
+}
+
+// Each byte of a word, for looking at eight bytes at once.
+const (
+	ones  = 0x0101010101010101
+	highs = 0x80 * ones
+)
+
+// Plain8 is how many of the eight bytes of x, from the lowest on, neither end a
+// JSON string nor begin an escape, are no control characters and are ASCII. (The
+// borrows of the subtractions only touch bytes above the first such one.)
+func Plain8(x uint64) int {
+	special := (x | (x - 0x20*ones) | ((x ^ '"'*ones) - ones) | ((x ^ '\\'*ones) - ones)) & highs
+	return bits.TrailingZeros64(special) / 8
 }

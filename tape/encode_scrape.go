@@ -27,7 +27,7 @@ func appendScrape(b []byte, s *Scrape) []byte {
 	b = appendTextIf(b, `,"kind":`, s.Kind)
 	if len(s.Types) > 0 {
 		b = append(b, `,"types":`...)
-		b = appendMap(b, s.Types, appendString)
+		b = appendMap(b, s.Types, AppendString)
 	}
 	b = appendIntIf(b, `,"nr":`, s.Nr)
 	b = appendOpt(b, `,"same":`, s.Same)
@@ -37,7 +37,7 @@ func appendScrape(b []byte, s *Scrape) []byte {
 		} else {
 			b = append(b, ',')
 		}
-		b = appendString(b, name)
+		b = AppendString(b, name)
 	}
 	if len(s.Gone) > 0 {
 		b = append(b, ']')
@@ -63,7 +63,7 @@ func appendIntIf(b []byte, key string, v int64) []byte {
 func appendMap[V any](b []byte, m map[string]V, value func([]byte, V) []byte) []byte {
 	sep := byte('{')
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		b = append(appendString(append(b, sep), name), ':')
+		b = append(AppendString(append(b, sep), name), ':')
 		b = value(b, m[name])
 		sep = ','
 	}

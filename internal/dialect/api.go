@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"tokentape/internal/dialect/frame"
 	"tokentape/internal/workload"
@@ -103,17 +104,17 @@ func (a api) body(item workload.Item, o Options, start func(f, in *fields) error
 	if item.Body != nil {
 		return wholeBody(item, o)
 	}
-	f := &fields{values: map[string][]byte{}}
+	f := &fields{}
 	in := f
 	if a.nest != "" {
-		in = &fields{values: map[string][]byte{}}
+		in = &fields{}
 	}
 	if err := start(f, in); err != nil {
 		return nil, err
 	}
 	n, lengths := outputLen(item, o), a.lengthFields(o)
 	if n > 0 && len(lengths) > 0 {
-		in.set(lengths[0], fmt.Appendf(nil, "%d", n))
+		in.set(lengths[0], strconv.AppendInt(nil, n, 10))
 	}
 	put := func(where, name string, raw []byte) error {
 		if name == "stream_options" && a.usageOption {
@@ -167,14 +168,10 @@ func (a api) body(item workload.Item, o Options, start func(f, in *fields) error
 			return nil, err
 		}
 	}
-	if in != f && len(in.names) > 0 {
-		inner, err := in.bytes()
-		if err != nil {
-			return nil, err
-		}
-		f.set(a.nest, inner)
+	if in != f && len(*in) > 0 {
+		f.set(a.nest, in.bytes())
 	}
-	return f.bytes()
+	return f.bytes(), nil
 }
 
 func (a api) setElsewhere(name string) string {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"tokentape/internal/workload"
+	"tokentape/tape"
 )
 
 func outputLen(item workload.Item, o Options) int64 {
@@ -24,48 +25,60 @@ func wholeNumber(raw []byte) (n int64, ok bool) {
 }
 
 // fields is a JSON object under construction; its order is that of first
-// setting, so that equal input gives equal bytes.
-type fields struct {
-	names  []string
-	values map[string][]byte
+// setting, so that equal input gives equal bytes. There are a few, so that looking
+// for a name costs less than a map would.
+type fields []field
+
+type field struct {
+	name  string
+	value []byte
+}
+
+func (f *fields) at(name string) int {
+	return slices.IndexFunc(*f, func(x field) bool { return x.name == name })
 }
 
 func (f *fields) set(name string, value []byte) {
-	if _, ok := f.values[name]; !ok {
-		f.names = append(f.names, name)
+	if i := f.at(name); i >= 0 {
+		(*f)[i].value = value
+	} else {
+		*f = append(*f, field{name, value})
 	}
-	f.values[name] = value
 }
 
 func (f *fields) drop(name string) {
-	if _, ok := f.values[name]; ok {
-		delete(f.values, name)
-		f.names = slices.DeleteFunc(f.names, func(n string) bool { return n == name })
+	if i := f.at(name); i >= 0 {
+		*f = slices.Delete(*f, i, i+1)
 	}
 }
 
-func (f *fields) bytes() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, name := range f.names {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		key, err := encode(name)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(key)
-		b.WriteByte(':')
-		b.Write(f.values[name])
+func (f *fields) bytes() []byte {
+	size := 2
+	for _, x := range *f {
+		size += len(x.name) + len(x.value) + len(`"":,`)
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	b := append(make([]byte, 0, size), '{')
+	for i, x := range *f {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(tape.AppendString(b, x.name), ':')
+		b = append(b, x.value...)
+	}
+	return append(b, '}')
 }
 
 // encode is v as JSON in one line, with <, > and & as they are. Maps come out
 // with sorted keys.
 func encode(v any) ([]byte, error) {
+	switch v := v.(type) {
+	case string:
+		return tape.AppendString(nil, v), nil
+	case bool:
+		return strconv.AppendBool(nil, v), nil
+	case int:
+		return strconv.AppendInt(nil, int64(v), 10), nil
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -75,13 +88,17 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }
 
-// text encodes a string of the workload; encoding/json would silently turn
-// broken UTF-8 into U+FFFD, and the server would get another prompt.
-func text(where, s string) ([]byte, error) {
+// appendText appends a string of the workload. Broken UTF-8 would silently turn
+// into U+FFFD, and the server would get another prompt.
+func appendText(b []byte, where func() string, s string) ([]byte, error) {
 	if !utf8.ValidString(s) {
-		return nil, fmt.Errorf("%s is not valid UTF-8: convert the dataset to UTF-8", where)
+		return nil, fmt.Errorf("%s is not valid UTF-8: convert the dataset to UTF-8", where())
 	}
-	return encode(s)
+	return tape.AppendString(slices.Grow(b, len(s)+len(s)/16+2), s), nil
+}
+
+func text(where, s string) ([]byte, error) {
+	return appendText(nil, func() string { return where }, s)
 }
 
 // model sets the model's id.
@@ -97,7 +114,7 @@ func (f *fields) model(o Options) error {
 }
 
 // stream sets whether a stream is asked for.
-func (f *fields) stream(o Options) { f.set("stream", fmt.Appendf(nil, "%t", o.Stream)) }
+func (f *fields) stream(o Options) { f.set("stream", strconv.AppendBool(nil, o.Stream)) }
 
 // messages sets the messages of the item. plain names an API that takes no other
 // than plain ones; "": messages in parts go as they are.
@@ -141,15 +158,14 @@ func encodeMessages(list []workload.Message, plain string) ([]byte, error) {
 		if m.Role == "" {
 			return nil, fmt.Errorf("messages[%d].role is empty", i)
 		}
-		role, err := text(fmt.Sprintf("messages[%d].role", i), m.Role)
-		if err != nil {
+		var err error
+		if b, err = appendText(append(b, `{"role":`...), func() string { return fmt.Sprintf("messages[%d].role", i) }, m.Role); err != nil {
 			return nil, err
 		}
-		content, err := text(fmt.Sprintf("messages[%d].content", i), m.Content)
-		if err != nil {
+		if b, err = appendText(append(b, `,"content":`...), func() string { return fmt.Sprintf("messages[%d].content", i) }, m.Content); err != nil {
 			return nil, err
 		}
-		b = fmt.Appendf(b, `{"role":%s,"content":%s}`, role, content)
+		b = append(b, '}')
 	}
 	return append(b, ']'), nil
 }
@@ -177,7 +193,7 @@ func wholeBody(item workload.Item, o Options) ([]byte, error) {
 	if len(item.Override) == 0 {
 		return item.Body, nil
 	}
-	f := &fields{values: map[string][]byte{}}
+	f := &fields{}
 	for m := value(item.Body).members(); m.next(); {
 		f.set(string(m.key), m.val)
 	}
@@ -193,7 +209,7 @@ func wholeBody(item workload.Item, o Options) ([]byte, error) {
 			return nil, fmt.Errorf("workload.dataset.override: %s cannot be overridden: only model and stream", name)
 		}
 	}
-	return f.bytes()
+	return f.bytes(), nil
 }
 
 // prompt sets the rendered template, for the APIs that take text.

@@ -1,11 +1,13 @@
 package dialect
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"tokentape/internal/workload"
 	"tokentape/tape"
 )
 
@@ -80,6 +82,32 @@ func fuzzDecoder(f *testing.F, api string) {
 		dec.Reset()
 		if dec.Whole(b); string(b) != payloads || !dec.Facts().Whole {
 			t.Fatalf("payload %q, facts %+v", b, dec.Facts())
+		}
+	})
+}
+
+// FuzzText holds the short way to write a string against encoding/json's.
+func FuzzText(f *testing.F) {
+	f.Add("plain", "a \"quoted\" \\ \b\f\n\r\t\x00\x1f\x7f <&> é \u2028\u2029 \U0001F600")
+	f.Fuzz(func(t *testing.T, role, content string) {
+		got, err := encodeMessages([]workload.Message{{Role: role, Content: content}}, "")
+		if valid := utf8.ValidString(role) && utf8.ValidString(content) && role != ""; valid != (err == nil) {
+			t.Fatalf("%q, %q: %v", role, content, err)
+		}
+		if err != nil {
+			return
+		}
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode([]struct {
+			Role    string `json:"role"`
+			Content string `json:"content"`
+		}{{role, content}}); err != nil {
+			t.Fatal(err)
+		}
+		if want := strings.TrimSuffix(b.String(), "\n"); string(got) != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	})
 }

@@ -289,6 +289,12 @@ func (v value) word() []byte {
 	return v
 }
 
+// Each byte of a word, for looking at eight bytes at once.
+const (
+	ones  = 0x0101010101010101
+	highs = 0x80 * ones
+)
+
 // quote8 is how many of the eight bytes of x, from the lowest on, neither end a
 // string nor begin an escape.
 func quote8(x uint64) int {

@@ -50,8 +50,9 @@ func (d openAI) Choices(item workload.Item, o Options) int64 {
 	raw := []byte(item.Extra["n"])
 	switch {
 	case raw != nil:
-	case item.Body == nil:
+	case item.Body == nil && o.Sampling["n"] != nil:
 		raw, _ = json.Marshal(o.Sampling["n"])
+	case item.Body == nil:
 	case bytes.Contains(item.Body, []byte(`"n"`)):
 		var body struct {
 			N json.RawMessage `json:"n"`

@@ -2,8 +2,9 @@ package dialect
 
 import (
 	"encoding/binary"
-	"math/bits"
 	"unicode/utf8"
+
+	"tokentape/tape"
 )
 
 // maxDepth bounds the nesting of a payload, and so the stack that it takes.
@@ -108,25 +109,11 @@ func validArray(b []byte, i, depth int) int {
 	}
 }
 
-// Each byte of a word, for looking at eight bytes at once.
-const (
-	ones  = 0x0101010101010101
-	highs = 0x80 * ones
-)
-
-// plain8 is how many of the eight bytes of x, from the lowest on, neither end a
-// string nor begin an escape, are no control characters and are ASCII. (The
-// borrows of the subtractions only touch bytes above the first such one.)
-func plain8(x uint64) int {
-	special := (x | (x - 0x20*ones) | ((x ^ '"'*ones) - ones) | ((x ^ '\\'*ones) - ones)) & highs
-	return bits.TrailingZeros64(special) / 8
-}
-
 // validString begins behind the opening quote.
 func validString(b []byte, i int) int {
 	for i < len(b) {
 		if i+8 <= len(b) {
-			n := plain8(binary.LittleEndian.Uint64(b[i:]))
+			n := tape.Plain8(binary.LittleEndian.Uint64(b[i:]))
 			if i += n; n == 8 {
 				continue
 			}

@@ -1,11 +1,13 @@
 package exchange
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"tokentape/internal/client"
 	"tokentape/internal/dialect"
+	"tokentape/internal/workload"
 )
 
 // BenchmarkChunk is all that happens between a stamped read and the next one,
@@ -78,5 +80,23 @@ func BenchmarkQuote(b *testing.B) {
 		if len(x.quote()) != len(x.head) {
 			b.Fatal(x.quote())
 		}
+	}
+}
+
+// BenchmarkPrepare is the making of a body, which happens ahead of the send: of a
+// short question, and of 131,072 tokens.
+func BenchmarkPrepare(b *testing.B) {
+	long := strings.Repeat("word ", 1<<17)
+	for _, prompt := range []string{"What is the time of day in that town?", long, "« " + long} {
+		b.Run(fmt.Sprint("bytes=", len(prompt)), func(b *testing.B) {
+			ex := New(Config{Dialect: mustChat(b), Options: dialect.Options{Model: "m", Stream: true, OutputLen: 256, Sampling: map[string]any{"ignore_eos": true, "temperature": 0.0}}})
+			b.SetBytes(int64(len(prompt)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := ex.Prepare(workload.Item{Prompt: prompt}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
