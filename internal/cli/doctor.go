@@ -42,7 +42,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor [spec.yaml]",
 		Short: "Look whether this host can carry a load, and how large a one",
 		Long: `doctor measures on this host what stamps depend on: how late waits end, the clock,
-other work, limits of descriptors, ports and memory; and the client's own
+whether the machine keeps its speed, other work, limits of descriptors, ports and memory; and the client's own
 envelope: how many streams at which token rate it reads before the 99th
 percentile of a stamp's error passes 1 ms, by short loads against a server that
 it starts in another process, which writes down what it did. That takes under
@@ -127,9 +127,12 @@ func (a *app) doctor(ctx context.Context, args []string, f *specFlags, o doctorO
 	begin, cpu := clk.Now(), ownCPU()
 
 	fmt.Fprintln(a.stderr, "looking at this host; the loads below stay on it")
-	waits := 200
+	waits, work := 200, 3*time.Second
 	if o.quick {
-		waits = 60
+		waits, work = 60, time.Second
+	}
+	if r.Speed, err = doctor.Full(ctx, clk, work); err != nil { // alone: it takes a processor
+		return err
 	}
 	if r.Precise, err = doctor.Late(ctx, clk, waits, 2*time.Millisecond); err == nil {
 		r.Plain, err = doctor.Late(ctx, clock.New(), waits, time.Millisecond)

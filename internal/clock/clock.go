@@ -126,13 +126,13 @@ func (c *Clock) SleepUntil(ctx context.Context, t int64) error {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	begun := threadCPU()
+	begun := ThreadCPU()
 	sharp()
 	for {
 		wait = t - c.Now()
 		switch {
 		case wait <= 0:
-			c.waiting.Add(threadCPU() - begun)
+			c.waiting.Add(ThreadCPU() - begun)
 			return nil
 		case wait > spin:
 			ts := unix.NsecToTimespec(wait - spin)
@@ -145,7 +145,10 @@ func (c *Clock) SleepUntil(ctx context.Context, t int64) error {
 // of their last 2.5 ms each, which is where they sleep by the kernel and spin.
 func (c *Clock) WaitCPU() int64 { return c.waiting.Load() }
 
-func threadCPU() int64 {
+// ThreadCPU is the processor time that the calling thread has taken so far, user and
+// system, in nanoseconds. Two readings belong together only on one thread: lock it in
+// between. Time in which a virtual machine was given less than it thinks counts as taken.
+func ThreadCPU() int64 {
 	var ts unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)
 	return ts.Nano()

@@ -9,6 +9,6 @@
 // that could not be read.
 //
 // search.go decides which loads are tried, load.go sends one and compares stamps with
-// truths, server.go is the other process. host.go judges readings, timer.go and reach.go
-// take them, carry.go holds a planned load against all of it.
+// truths, server.go is the other process. host.go judges readings, timer.go, speed.go and
+// reach.go take them (speed.go also watches a machine beside a load), carry.go holds a planned load against all of it.
 package doctor

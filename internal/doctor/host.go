@@ -97,6 +97,7 @@ type Readings struct {
 	Precise       Lateness // of the pacer's own wait
 	Plain         Lateness // of an ordinary timer
 	Clock         time.Duration
+	Speed         Speed // of a full look, before the timers'
 	Env           func(string) (string, bool)
 }
 
@@ -122,6 +123,7 @@ func Host(r Readings) []Item {
 			"end what else runs here (top), or use a machine of its own for the load: sends are as late as this"),
 		late("sleep", "a plain timer of Go, which stamps do not depend on: 1 ms", r.Plain, latePlain, "as timer"),
 		clockSource(r),
+		speed(r),
 		steal(r),
 		governor(r),
 		quota(r),

@@ -19,7 +19,8 @@ func fine() Readings {
 		After:   Counters{All: tape.Some(5000.), Busy: tape.Some(300.), Steal: tape.Some(0.), Listen: tape.Some(int64(4096))},
 		CPU:     0.2, Took: 10 * time.Second, Clock: 30,
 		Precise: Lateness{P50: 1000, P99: 20_000, Max: 90_000, N: 200}, Plain: Lateness{P50: 1000, P99: 900_000, Max: 900_000, N: 200},
-		Env: func(string) (string, bool) { return "", false },
+		Speed: Speed{Looks: 3000, To: 3e9, Stretches: []Stretch{}},
+		Env:   func(string) (string, bool) { return "", false },
 	}
 }
 
@@ -35,6 +36,9 @@ func TestHost(t *testing.T) {
 		"late timers":   {func(r *Readings) { r.Plain.P99 = 6e6 }, "sleep", Note, "p99 6 ms"},
 		"no timers":     {func(r *Readings) { r.Precise = Lateness{} }, "timer", None, "not measured"},
 		"slow clock":    {func(r *Readings) { r.Clock, r.Host.ClockSource = 2000, "hpet" }, "clock", Note, "hpet, 2000 ns"},
+		"slow at times": {func(r *Readings) { r.Speed.Stretches = []Stretch{{1e9, 1016e6, 0.1}} }, "speed", Note, "99.4 %"},
+		"slow seldom":   {func(r *Readings) { r.Speed.Stretches = []Stretch{{1e9, 1015e6, 0.1}} }, "speed", OK, "99.5 %"},
+		"speed unknown": {func(r *Readings) { r.Speed = Speed{} }, "speed", None, "not observed"},
 		"stolen":        {func(r *Readings) { r.After.Steal = tape.Some(400.) }, "steal", Note, "10 %"},
 		"steal unknown": {func(r *Readings) { r.After.Steal = tape.Opt[float64]{} }, "steal", None, "not observed"},
 		"governor":      {func(r *Readings) { r.Host.Governor = "powersave" }, "governor", Note, "powersave"},
