@@ -11,8 +11,10 @@ import (
 const (
 	lagFloorMS   = 1.0  // pacer lag p99: this or lagShare of the mean gap, whichever is larger
 	lagShare     = 0.1  //
+	grossFloorMS = 5.0  // where bytes were read in time: this or the mean gap, whichever is larger
 	cpuShare     = 0.9  // of all cores, in the mean
 	waitMS       = 2.0  // client wait p99, over at least waitReads reads
+	waitShortMS  = 1.0  // up to which bytes were read in time
 	waitReads    = 100  //
 	schedMS      = 10.0 // goroutine scheduling latency p99, median over the samples
 	delayThreads = 0.5  // threads that had no processor, beside other evidence
@@ -28,42 +30,20 @@ const (
 // the start, which are all due at once and where only the order is ours. One
 // late send alone is no pattern, whatever p99 of a small run says: it is named and
 // not counted.
-func (r *run) clientBound(res *Results) Check {
+//
+// Client wait looks at the stamps themselves. Where it shows that bytes were read in
+// time, late sends alone did not make the numbers unless they were grossly late: what
+// is below that is send_delay's.
+func (r *run) clientBound(res *Results, late lateness) Check {
 	c := Check{Name: "client_bound", Severity: SeverityFail, Result: ResultNone, Unit: "ms", Why: "no pacer lag and no client samples on the tape",
 		Do: "use a faster or quieter client machine, or a lower load.rate or load.concurrency"}
 	var evidence, seen []string
-	lags, gap, gapOK := r.lags()
-	limit := max(lagFloorMS, lagShare*gap)
-	if p99 := quantile(lags, 0.99); p99 != nil && gapOK {
-		c.Value, c.Limit = p99, &limit
-		after, of := "", ""
-		if limit > lagFloorMS {
-			of = fmt.Sprintf(", %g %% of the mean gap between sends", 100*lagShare)
+	if late.p99 != nil {
+		c.Value, c.Limit = late.p99, &late.limit
+		if late.bound {
+			evidence = append(evidence, late.word)
 		}
-		if all := 0; !r.open() {
-			r.eachMeasured(func(_ int, q *metric.Request) {
-				if q.PacerLag != metric.Absent {
-					all++
-				}
-			})
-			if all > len(lags) { // the load's own row counts these, too
-				after = "after the start "
-			}
-		}
-		word := fmt.Sprintf("pacer lag p99 %s%s ms (limit %s ms%s)", after, digits(*p99), digits(limit), of)
-		over := 0
-		for _, lag := range lags {
-			if lag > limit {
-				over++
-			}
-		}
-		switch {
-		case *p99 > limit && over >= 2:
-			evidence = append(evidence, word)
-		case *p99 > limit:
-			word += fmt.Sprintf(": 1 late send of %s, not counted", thousands(int64(len(lags))))
-		}
-		seen = append(seen, word)
+		seen = append(seen, late.word)
 	}
 	if cpu, cores := res.Load.CPUMean, float64(r.header.Host.CPUs); cpu != nil && cores > 0 {
 		word := fmt.Sprintf("client CPU %.2f of %.0f cores (limit %.2f)", *cpu, cores, cpuShare*cores)
@@ -76,7 +56,9 @@ func (r *run) clientBound(res *Results) Check {
 		if over {
 			evidence = append(evidence, word)
 		}
-		seen = append(seen, word)
+		if !late.beside { // which has named it
+			seen = append(seen, word)
+		}
 	}
 	if p99 := res.Load.SchedP99MS; p99 != nil {
 		word := fmt.Sprintf("scheduling latency p99 %s ms (limit %.0f ms)", digits(*p99), schedMS)
@@ -103,6 +85,76 @@ func (r *run) clientBound(res *Results) Check {
 	return c
 }
 
+// lateness is what pacer lag says of the client.
+type lateness struct {
+	p99   *float64 // ms; nil: there is no lag to judge
+	limit float64  // ms: from which it is evidence of client_bound
+	usual float64  // ms: the same where nobody knows whether bytes were read in time
+	word  string
+	bound bool // it is such evidence
+	// beside: over the usual limit by two sends or more, and no evidence, since bytes
+	// were read in time. The word names client wait, too.
+	beside bool
+}
+
+// lateness judges the lags of the run.
+func (r *run) lateness(res *Results) (l lateness) {
+	lags, gap, ok := r.lags()
+	p99 := quantile(lags, 0.99)
+	if p99 == nil || !ok {
+		return l
+	}
+	l.p99, l.usual = p99, max(lagFloorMS, lagShare*gap)
+	l.limit = l.usual
+	of, after := "", ""
+	if l.usual > lagFloorMS {
+		of = fmt.Sprintf(", %g %% of the mean gap between sends", 100*lagShare)
+	}
+	if !r.open() && r.countLags() > len(lags) { // the load's own row counts these, too
+		after = "after the start "
+	}
+	over := func(limit float64) (n int) {
+		for _, lag := range lags {
+			if lag > limit {
+				n++
+			}
+		}
+		return n
+	}
+	lag := fmt.Sprintf("pacer lag p99 %s%s ms", after, digits(*p99))
+	l.word = fmt.Sprintf("%s (limit %s ms%s)", lag, digits(l.usual), of)
+	switch {
+	case *p99 <= l.usual:
+		return l
+	case over(l.usual) < 2:
+		l.word += fmt.Sprintf(": 1 late send of %s, not counted", thousands(int64(len(lags))))
+		return l
+	case !r.readInTime():
+		l.bound = true
+		return l
+	}
+	if l.limit = max(grossFloorMS, gap); *p99 > l.limit && over(l.limit) >= 2 {
+		if of = ""; l.limit > grossFloorMS {
+			of = "the mean gap between sends, "
+		}
+		l.bound, l.word = true, fmt.Sprintf("%s (limit %s ms, %swhere bytes are read in time)", lag, digits(l.limit), of)
+		return l
+	}
+	wait, _ := clientWaited(res)
+	l.beside, l.word = true, fmt.Sprintf("%s is over %s ms%s: sends were late, but what came was read in time: %s", lag, digits(l.usual), of, wait)
+	return l
+}
+
+// countLags is how many measured requests have a pacer lag.
+func (r *run) countLags() (n int) {
+	r.eachMeasured(func(_ int, q *metric.Request) {
+		if q.PacerLag != metric.Absent {
+			n++
+		}
+	})
+	return n
+}
+
 // clientWaited says how long bytes waited for the client, "" where too few reads were
 // looked at; over: longer than a client that keeps up lets them. It is the only direct
 // evidence of late stamps, and a lower bound of their error.
@@ -112,6 +164,18 @@ func clientWaited(res *Results) (word string, over bool) {
 		return "", false
 	}
 	return fmt.Sprintf("client wait p99 %s ms (limit %.0f ms)", digits(*l.ClientWaitP99MS), waitMS), *l.ClientWaitP99MS > waitMS
+}
+
+// readInTime reports whether client wait was observed, of a merged tape in each of its
+// runs, and was short: then the stamps are those of the arrivals.
+func (r *run) readInTime() bool {
+	for part := range int64(max(1, len(r.parts()))) {
+		w, longest := r.waits(func(s *tape.ClientSample) bool { return s.Part.Or(0) == part })
+		if w.n < waitReads || float64(min(w.quantile(0.99), longest))/1e6 > waitShortMS {
+			return false
+		}
+	}
+	return true
 }
 
 // OtherWork begins the evidence of client_bound that other programs had the machine.

@@ -13,11 +13,12 @@ import (
 // checks are all checks of a run, in the order in which they are shown: first
 // those that decide, then notes.
 func (r *run) checks(res *Results, o Options) []Check {
+	late := r.lateness(res)
 	all := []Check{
 		r.tapeComplete(),
 		r.tapeConsistent(),
 		r.countsAddUp(res),
-		r.clientBound(res),
+		r.clientBound(res, late),
 		r.offeredRate(),
 		r.tokenSources(),
 		r.usageContradicted(),
@@ -34,7 +35,7 @@ func (r *run) checks(res *Results, o Options) []Check {
 		r.inputOffPlan(),
 		r.outputOffText(),
 		r.slotWait(res),
-		r.sendDelay(),
+		r.sendDelay(late),
 		r.durationReached(),
 		r.windowSufficiency(res, o),
 		r.windowTrend(res),
@@ -78,7 +79,7 @@ var missed = map[string]string{
 	"input_off_plan":     "input not as long as planned",
 	"output_off_text":    "output counts are not those of the text",
 	"slot_wait":          "requests waited for a slot",
-	"send_delay":         "slow sends inside TTFT",
+	"send_delay":         "slow or late sends",
 	"duration_reached":   "ended before load.duration",
 	"window_sufficiency": "window too small",
 	"window_trend":       "not steady",

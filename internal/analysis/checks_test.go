@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -9,10 +10,13 @@ import (
 
 // steadyRun is an open loop of n requests at 10/s, 20 tokens of 10 ms each, that
 // leaves nothing to remark but its size.
-func steadyRun(n int64) *script {
-	s := &script{reason: tape.ReasonCompleted, plan: n, spec: `{"load":{"requests":` + thousandsFree(n) + `,"rate":10}}`}
+func steadyRun(n int64) *script { return openRun(n, 100*msec) }
+
+// openRun is the same with another time between two sends.
+func openRun(n, gap int64) *script {
+	s := &script{reason: tape.ReasonCompleted, plan: n, spec: fmt.Sprintf(`{"load":{"requests":%d,"rate":%g}}`, n, 1e9/float64(gap))}
 	for i := range n {
-		due := i * 100 * msec
+		due := i * gap
 		q := ok(i, due, every(20, 50*msec, 10*msec)...)
 		q.TDue = tape.Some(due)
 		q.Asked.Output = tape.Some[int64](20)
@@ -20,8 +24,6 @@ func steadyRun(n int64) *script {
 	}
 	return s
 }
-
-func thousandsFree(n int64) string { return strings.ReplaceAll(thousands(n), ",", "") }
 
 // late moves the sends of the requests in [from, to) by d: our own lag.
 func (s *script) late(from, to int, d int64) {

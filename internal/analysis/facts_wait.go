@@ -5,7 +5,7 @@ import "tokentape/tape"
 // clientWait sums up how long bytes waited for the client, and its threads for a
 // processor, over all samples.
 func (r *run) clientWait(l *Load) {
-	w, longest := r.waits()
+	w, longest := r.waits(func(*tape.ClientSample) bool { return true })
 	if w.n > 0 {
 		l.ClientWaitReads = &w.n
 		l.ClientWaitP50MS, l.ClientWaitP99MS = ref(float64(min(w.quantile(0.5), longest))/1e6), ref(float64(min(w.quantile(0.99), longest))/1e6)
@@ -30,11 +30,12 @@ type waitCounts struct {
 	n  int64
 }
 
-// waits are those of all samples together, and the longest one in ns. What no client
-// writes, a bucket that does not exist or a count below 0, is left out.
-func (r *run) waits() (w waitCounts, longest int64) {
-	for _, s := range r.samples {
-		if s.Wait == nil {
+// waits are those of all samples of which of says so, together, and the longest one in
+// ns. What no client writes, a bucket that does not exist or a count below 0, is left out.
+func (r *run) waits(of func(*tape.ClientSample) bool) (w waitCounts, longest int64) {
+	for i := range r.samples {
+		s := &r.samples[i]
+		if s.Wait == nil || !of(s) {
 			continue
 		}
 		for _, pair := range s.Wait.Reads {

@@ -35,6 +35,8 @@ func TestSay(t *testing.T) {
 		"undecided whether B differs from A – undecided: e2e_ms.p50": "尚看不出 B 与 A 有无差别 – 待定指标：e2e_ms.p50",
 		// A sentence may hold what parts others.
 		"the server told no drafts and no verify steps → nothing": "服务端既没有报告草稿，也没有报告验证步 → 无",
+		"pacer lag p99 after the start 3 ms is over 1 ms: sends were late, but what came was read in time: client wait p99 0.2 ms (limit 2 ms); client CPU 0.50 of 2 cores (limit 1.80)": "起始之后的发送滞后 p99 3 ms，超过 1 ms：发送迟到，但到达的字节读取及时：客户端等待 p99 0.2 ms（上限 2 ms）；客户端 CPU 用 0.50/2 核（上限 1.80）",
+		"pacer lag p99 150 ms (limit 100 ms, the mean gap between sends, where bytes are read in time)":                                                                                  "发送滞后 p99 150 ms（字节读取及时，上限为平均发送间隔 100 ms）",
 		// Braces of the text are no places.
 		"{1} of tail": "尾部 {1}",
 		"from, s":     "起（秒）",
