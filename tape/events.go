@@ -6,25 +6,52 @@ import (
 	"strconv"
 )
 
-// EncodeKinds run-length codes one kind letter an event: "rcccfud" becomes
-// "r c3 f u d". A run of one has no number.
-func EncodeKinds(kinds []byte) string {
-	var b []byte
-	for i := 0; i < len(kinds); {
-		j := i + 1
-		for j < len(kinds) && kinds[j] == kinds[i] {
-			j++
-		}
-		if i > 0 {
-			b = append(b, ' ')
-		}
-		b = append(b, kinds[i])
-		if j-i > 1 {
-			b = strconv.AppendInt(b, int64(j-i), 10)
-		}
-		i = j
+// KindCoder run-length codes kind letters as they come, one an event: "rcccfud"
+// becomes "r c3 f u d". A run of one has no number. The zero KindCoder is ready.
+type KindCoder struct {
+	code []byte // of the runs that ended
+	kind byte   // of the one that goes on
+	n    int    // its length; 0: nothing came yet
+}
+
+// Add codes one more event.
+func (c *KindCoder) Add(kind byte) {
+	if kind == c.kind && c.n > 0 {
+		c.n++
+		return
 	}
-	return string(b)
+	c.code = c.append(c.code)
+	c.kind, c.n = kind, 1
+}
+
+// append appends the run that goes on.
+func (c *KindCoder) append(b []byte) []byte {
+	if c.n == 0 {
+		return b
+	}
+	if len(b) > 0 {
+		b = append(b, ' ')
+	}
+	b = append(b, c.kind)
+	if c.n > 1 {
+		b = strconv.AppendInt(b, int64(c.n), 10)
+	}
+	return b
+}
+
+// Code is the code of what was added since the last Reset.
+func (c *KindCoder) Code() string { return string(c.append(c.code[:len(c.code):len(c.code)])) }
+
+// Reset forgets what was added.
+func (c *KindCoder) Reset() { *c = KindCoder{code: c.code[:0]} }
+
+// EncodeKinds codes one kind letter an event, as a KindCoder does.
+func EncodeKinds(kinds []byte) string {
+	var c KindCoder
+	for _, k := range kinds {
+		c.Add(k)
+	}
+	return c.Code()
 }
 
 // runs yields the runs of a kind code: letter and length, in order. Any byte

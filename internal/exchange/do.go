@@ -207,7 +207,7 @@ func (x *flight) record(req *tape.Request, p *Prepared, tr *client.Trace, v verd
 	req.TConn, req.TWroteFirst, req.TWrote, req.THeaders = stamp(tr.GotConn), stamp(tr.WroteFirst), stamp(tr.Wrote), stamp(tr.Headers)
 	req.TFirstEvent, req.TFirstToken, req.TFirstVisible, req.TLastToken = stamp(x.first), stamp(x.firstToken), stamp(x.firstVisible), stamp(x.lastToken)
 	req.TEnd = tape.Some(v.end)
-	req.Events = x.events()
+	req.Events = x.log.events()
 	if p.Asked > 0 {
 		req.Asked.Output = tape.Some(p.Asked)
 	}

@@ -65,7 +65,7 @@ func (x *flight) blame(ev frame.Event) {
 	if ev.At >= 0 {
 		at += int64(ev.At+1) - int64(x.fed)
 	}
-	x.fault = fault{slices.Clone(ev.Payload[:min(len(ev.Payload), maxEvent)]), at, int64(len(x.dt)), true}
+	x.fault = fault{slices.Clone(ev.Payload[:min(len(ev.Payload), maxEvent)]), at, int64(x.log.n), true}
 }
 
 // keepRecent makes room for the next read, and keeps the last bytes of the body in
@@ -88,7 +88,7 @@ func (x *flight) example(req *tape.Request, resp *client.Response) *tape.Example
 		Type: "example", Seq: req.Seq, Phase: req.Phase, Attempt: len(req.AttemptLog) + 1, T: req.TEnd.V,
 		Outcome: req.Outcome, Cause: req.Cause, Message: req.Message,
 		Method: http.MethodPost, URL: e.mask(x.url), Request: e.fields(e.shown(e.headerFor(req.ID, req.Session.V))), Sent: req.Bytes.Sent,
-		Status: req.HTTP.Status, Proto: req.HTTP.Proto, Body: x.bytes, Events: int64(len(x.dt)),
+		Status: req.HTTP.Status, Proto: req.HTTP.Proto, Body: x.bytes, Events: int64(x.log.n),
 	}
 	if resp == nil {
 		return ex

@@ -17,6 +17,10 @@ import (
 // readBuffer is what one read of a compressed body may bring.
 const readBuffer = 8 << 10
 
+// smallRoom is what one read may bring where streams are so many that memory counts:
+// some events.
+const smallRoom = 1 << 10
+
 // A message quotes the first 200 bytes of a body; more are kept, so that a
 // secret is masked before it is cut.
 const (
@@ -34,9 +38,6 @@ const (
 	maxForeign   = 100_000   // that say nothing that the dialect knows
 	maxMalformed = 1_000     // that could not be read
 )
-
-// keepEvents is the longest event log whose memory is kept for the next attempt.
-const keepEvents = 1 << 16
 
 // tooManyError says that an answer is over one of the bounds.
 type tooManyError struct {
@@ -84,12 +85,8 @@ type flight struct {
 	bytes int64
 	reads int64
 
-	// The event log.
-	from   int64 // time of the event before, at first that of the first byte written
-	dt     []int64
-	kinds  []byte
-	tok    []int64 // empty until an event has a running count
-	choice []int32 // empty until a choice other than 0 is seen
+	from int64 // time of the event before, at first that of the first byte written
+	log  eventLog
 
 	first, firstToken, firstVisible, lastToken int64 // −1: none
 	tokens                                     int   // token events
@@ -119,7 +116,10 @@ type callText struct {
 func newFlight(e *Exchanger) *flight {
 	room := readBuffer
 	if e.cfg.Client != nil {
-		room = e.cfg.Client.ReadBuffer() // one read never brings more, and more room would stay empty, once a stream
+		room = e.cfg.Client.ReadBuffer() // one read never brings more
+	}
+	if room < readBuffer { // of thousands of streams; what has no room is read in two steps
+		room = smallRoom
 	}
 	return &flight{
 		e: e, buf: make([]byte, recentRoom+room),
@@ -134,13 +134,11 @@ func (x *flight) reset() {
 	x.event.Reset()
 	x.whole.Reset()
 	x.dec.Reset()
-	if cap(x.dt) > keepEvents {
-		x.dt, x.kinds, x.tok, x.choice = nil, nil, nil, nil
-	}
+	x.log.reset()
 	*x = flight{
 		e: x.e, buf: x.buf, event: x.event, whole: x.whole, dec: x.dec,
 		marks: x.marks[:0], head: x.head[:0], from: -1,
-		dt: x.dt[:0], kinds: x.kinds[:0], tok: x.tok[:0], choice: x.choice[:0],
+		log: x.log, texts: x.texts[:0],
 		first: -1, firstToken: -1, firstVisible: -1, lastToken: -1, doneAt: -1,
 	}
 	if x.e.cfg.Output != OutputNone || x.e.cfg.KeepText || x.e.cfg.KeepReply {
@@ -155,8 +153,7 @@ func (x *flight) take(p dialect.Piece) {
 		at = slices.IndexFunc(x.texts, func(t choiceText) bool { return t.index == p.Choice })
 	}
 	if at < 0 {
-		at = len(x.texts)
-		x.texts = append(x.texts, choiceText{index: p.Choice, sum: sha256.New()})
+		at = x.choose(p.Choice)
 	}
 	t := &x.texts[at]
 	if x.e.cfg.Output != OutputNone {
@@ -183,9 +180,34 @@ func (x *flight) take(p dialect.Piece) {
 	}
 }
 
+// choose begins the text of one more choice, and returns where it is. The hash and the
+// buffer of an earlier attempt serve again.
+func (x *flight) choose(index int32) int {
+	at := len(x.texts)
+	if at == cap(x.texts) {
+		x.texts = append(x.texts, choiceText{})
+	} else {
+		x.texts = x.texts[:at+1]
+	}
+	t := &x.texts[at]
+	if t.sum == nil {
+		t.sum = sha256.New()
+	}
+	if t.late == nil || cap(t.late) > keepLate {
+		t.late = make([]byte, 0, lateRoom)
+	}
+	t.sum.Reset()
+	*t = choiceText{index: index, sum: t.sum, late: t.late[:0]}
+	return at
+}
+
 // lateBytes is how much text is hashed at a time: a piece is a few bytes, and what a
 // hash costs is by the call.
-const lateBytes = 256
+const (
+	lateBytes = 256
+	lateRoom  = lateBytes + 64 // a piece is seldom longer than that
+	keepLate  = 64 << 10       // what one long piece took is not kept
+)
 
 func (t *choiceText) hash() hash.Hash {
 	t.sum.Write(t.late)
@@ -224,6 +246,9 @@ func (x *flight) chunk(b []byte, marks []client.Mark, stream bool) (done bool, e
 	x.bytes += int64(len(b))
 	x.reads += int64(len(marks))
 	if room := headBytes - len(x.head); room > 0 {
+		if x.head == nil {
+			x.head = make([]byte, 0, headBytes)
+		}
 		x.head = append(x.head, b[:min(room, len(b))]...)
 	}
 	if room := x.e.cfg.KeepWire - len(x.wire); room > 0 {
@@ -324,7 +349,7 @@ func (x *flight) read(ev frame.Event, t int64) (done bool) {
 		x.blame(ev)
 	}
 	for _, m := range x.marks {
-		x.log(m, t)
+		x.enter(m, t)
 	}
 	return f.Done
 }
@@ -332,7 +357,7 @@ func (x *flight) read(ev frame.Event, t int64) (done bool) {
 // tooMany is why the answer is given up for the number of its events, or nil.
 func (x *flight) tooMany() error {
 	switch b := x.e.bounds; {
-	case len(x.dt) > b.events:
+	case x.log.n > b.events:
 		return &tooManyError{b.events, "events"}
 	case x.foreign > b.foreign:
 		return &tooManyError{b.foreign, "events that say nothing"}
@@ -340,18 +365,15 @@ func (x *flight) tooMany() error {
 	return nil
 }
 
-func (x *flight) log(m dialect.Mark, t int64) {
+func (x *flight) enter(m dialect.Mark, t int64) {
 	if x.first < 0 {
 		x.first = t
 		if x.from < 0 {
 			x.from = t
 		}
 	}
-	x.dt = append(x.dt, t-x.from)
+	x.log.add(t-x.from, m)
 	x.from = t
-	x.kinds = append(x.kinds, m.Kind)
-	x.tok = logged(x.tok, len(x.dt), m.Tok, dialect.Unknown)
-	x.choice = logged(x.choice, len(x.dt), m.Choice, 0)
 	if m.Kind == tape.KindOther {
 		x.foreign++
 	}
@@ -368,35 +390,6 @@ func (x *flight) log(m dialect.Mark, t int64) {
 		x.firstVisible = t
 	}
 	x.lastToken = t
-}
-
-// logged appends the value of event n to a column that is kept from its first value
-// on that is not the usual one.
-func logged[T comparable](column []T, n int, v, usual T) []T {
-	if len(column) == 0 {
-		if v == usual {
-			return column
-		}
-		for range n - 1 {
-			column = append(column, usual)
-		}
-	}
-	return append(column, v)
-}
-
-// events is the log in a form that outlives the flight.
-func (x *flight) events() tape.Events {
-	if len(x.dt) == 0 {
-		return tape.Events{}
-	}
-	e := tape.Events{DT: slices.Clone(x.dt), Kind: tape.EncodeKinds(x.kinds)}
-	if len(x.tok) > 0 {
-		e.Tok = slices.Clone(x.tok)
-	}
-	if len(x.choice) > 0 {
-		e.Choice = slices.Clone(x.choice)
-	}
-	return e
 }
 
 // between stands between the texts of two choices of a full record.

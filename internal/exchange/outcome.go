@@ -202,7 +202,7 @@ func (x *flight) judge(resp *client.Response) verdict {
 		return x.notStream(resp)
 	case f.Malformed > 0:
 		v := verdict{outcome: tape.OutcomeMalformed}
-		v.message = fmt.Sprintf("%d of %d events could not be read; the first: %s", f.Malformed, len(x.kinds), e.mask(f.Sample))
+		v.message = fmt.Sprintf("%d of %d events could not be read; the first: %s", f.Malformed, x.log.n, e.mask(f.Sample))
 		if f.Whole {
 			v.message = "the answer is not the JSON that " + e.cfg.Dialect.Name() + " knows: " + e.mask(f.Sample)
 		}
@@ -229,7 +229,7 @@ func (x *flight) judge(resp *client.Response) verdict {
 		case x.bytes == 0:
 			v.message = "the body is empty"
 		case f.Finish == "":
-			v.message = fmt.Sprintf("the body ended after %d events without a finish reason or [DONE]", len(x.kinds))
+			v.message = fmt.Sprintf("the body ended after %d events without a finish reason or [DONE]", x.log.n)
 		default:
 			v.message = fmt.Sprintf("the body ended without [DONE] when only %d of %d choices ended with a finish reason", f.Ended, max(f.Choices, x.asked))
 		}
@@ -254,7 +254,7 @@ func (x *flight) judge(resp *client.Response) verdict {
 	if !f.Whole && !f.Done && !f.EndIsDone {
 		v.flags = append(v.flags, FlagNoDone)
 	}
-	if gaps := x.tokens - 1; gaps >= bufferedGaps && len(x.choice) == 0 && x.close*5 > gaps*4 {
+	if gaps := x.tokens - 1; gaps >= bufferedGaps && len(x.log.choice) == 0 && x.close*5 > gaps*4 {
 		v.flags = append(v.flags, FlagBuffered)
 	}
 	if f.Refused {
