@@ -36,9 +36,8 @@ func bare(l load) (sent, error) {
 	var ok atomic.Int64
 	var group sync.WaitGroup
 	for i := range l.Requests {
-		due := begin
+		due := begin + l.offset(i)
 		if l.Rate > 0 {
-			due += int64(float64(i) / l.Rate * 1e9)
 			_ = clk.SleepUntil(context.Background(), due)
 		}
 		if l.Concurrency > 0 {
@@ -71,6 +70,11 @@ func bare(l load) (sent, error) {
 	group.Wait()
 	out := sent{OK: ok.Load(), Failed: l.Requests - ok.Load(), CPU: processCPU() - cpu, RSS: peakRSS(), RSSIdle: idle}
 	if l.Lags {
+		if l.Dues {
+			for i, ns := range lag {
+				out.Dues = append(out.Dues, dueLag{clk.Machine(begin + l.offset(int64(i))), ns})
+			}
+		}
 		out.Lag = newLags(lag)
 	}
 	if l.Stamps != "" {

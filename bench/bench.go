@@ -130,6 +130,13 @@ func (b *bench) take(what string, n int, t trial, truths bool) (map[string]runs,
 }
 
 func (b *bench) one(name string, t trial, truths bool) (result, error) {
+	if t.watch {
+		return b.watched(name, t, truths)
+	}
+	return b.send(name, t, truths)
+}
+
+func (b *bench) send(name string, t trial, truths bool) (result, error) {
 	for _, e := range b.clients {
 		if e.name == name {
 			return t.runExternal(e)

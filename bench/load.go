@@ -10,9 +10,18 @@ type load struct {
 	Prompt      int     `json:"prompt,omitempty"`      // bytes of each prompt; 0: a short question
 	Shared      bool    `json:"shared,omitempty"`      // the prompts' first nine tenths are the same
 	Lags        bool    `json:"lags,omitempty"`        // report pacer lag
+	Dues        bool    `json:"dues,omitempty"`        // and the due time and lag of each request
 	Stamps      string  `json:"stamps,omitempty"`      // file of the stamps, written in the end; "": none
 	Profile     string  `json:"profile,omitempty"`     // file of a CPU profile of the load; "": none
 	Verdict     bool    `json:"verdict,omitempty"`     // analyse the own tape and say what client_bound is
+}
+
+// offset is how long after the first request request i is due, in ns.
+func (l load) offset(i int64) int64 {
+	if l.Rate == 0 {
+		return 0
+	}
+	return int64(float64(i) / l.Rate * 1e9)
 }
 
 // sent is what a client says when it has ended. Times are ns.
@@ -23,11 +32,12 @@ type sent struct {
 	RSS     int64 `json:"rss"`      // most memory resident, bytes
 	RSSIdle int64 `json:"rss_idle"` // and right before the load
 	// Lag is due to first byte written.
-	Lag        *lags   `json:"lag,omitempty"`
-	PacerCores float64 `json:"pacer_cores,omitempty"` // what waiting for due times took; 0: not observed
-	Tape       int64   `json:"tape,omitempty"`        // bytes
-	Verdict    string  `json:"verdict,omitempty"`     // result of client_bound: pass, miss, not_observed
-	Why        string  `json:"why,omitempty"`
+	Lag        *lags    `json:"lag,omitempty"`
+	Dues       []dueLag `json:"dues,omitempty"`
+	PacerCores float64  `json:"pacer_cores,omitempty"` // what waiting for due times took; 0: not observed
+	Tape       int64    `json:"tape,omitempty"`        // bytes
+	Verdict    string   `json:"verdict,omitempty"`     // result of client_bound: pass, miss, not_observed
+	Why        string   `json:"why,omitempty"`
 }
 
 // lags are quantiles of the time from due to the first byte written, in ns.

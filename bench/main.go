@@ -11,8 +11,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"tokentape/internal/clock"
+	"tokentape/internal/doctor"
 	"tokentape/internal/provenance"
 	"tokentape/tape"
 )
@@ -32,7 +34,8 @@ func main() {
 type report struct {
 	At      string       `json:"at"`
 	Go      string       `json:"go"`
-	Host    tape.Host    `json:"host"` // as it was at the start
+	Host    tape.Host    `json:"host"`  // as it was at the start
+	Speed   doctor.Speed `json:"speed"` // right after that
 	LoadEnd []float64    `json:"load_end"`
 	Source  *tape.Source `json:"source"`
 	Short   bool         `json:"short"`
@@ -119,6 +122,10 @@ func command(args []string, stdout, stderr io.Writer) int {
 	}
 	host := func() tape.Host { return provenance.Host("/", os.LookupEnv, b.clk.Wall()) }
 	r := report{At: b.clk.Wall().Format("2006-01-02T15:04:05Z"), Go: runtime.Version(), Host: host(), Source: provenance.Source(context.Background(), "."), Short: s.short}
+	if r.Speed, err = doctor.Full(context.Background(), b.clk, 3*time.Second); err != nil {
+		fmt.Fprintln(stderr, "bench:", err)
+		return 1
+	}
 	r.printMachine(stdout)
 	for _, err := range b.run() {
 		r.Failed = append(r.Failed, err.Error())
@@ -165,7 +172,7 @@ func (r report) printMachine(w io.Writer) {
 	}
 	fmt.Fprintf(w, "machine: %s, %d processors%s, %d MiB\n", h.CPUModel, h.Logical, virtual, h.Memory>>20)
 	fmt.Fprintf(w, "  %s, kernel %s, clock source %s, governor %s, %d descriptors\n", r.Go, h.Kernel, h.ClockSource, governor, h.NoFile)
-	fmt.Fprintf(w, "  load averages at the start %v\n", h.Load)
+	fmt.Fprintf(w, "  load averages at the start %v\n  %s\n", h.Load, r.Speed)
 	if s := r.Source; s != nil && s.Commit != "" {
 		changed := ""
 		if s.Changed.V > 0 {

@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +75,12 @@ func TestCases(t *testing.T) {
 			}
 			if len(seen) > 0 && (seen[nameOurs] == 0 || seen[nameOurs] != seen[nameBare]) {
 				t.Errorf("rows of clients: %v", seen)
+			}
+			for _, k := range b.kept {
+				watched := slices.Contains([]string{"pace"}, c.name)
+				if (k.Speed != nil) != watched || k.Sent.Dues != nil || watched && (k.Speed.Looks == 0 || k.Sent.Lag == nil || k.LagAtSpeed == nil && k.AtSpeed > 0) {
+					t.Errorf("%s of %s: watched %+v, at speed %g: %+v", k.What, k.Client, k.Speed, k.AtSpeed, k.LagAtSpeed)
+				}
 			}
 			r := report{Tables: b.tables, Goals: b.goals, Runs: b.kept}
 			r.printMachine(&out)

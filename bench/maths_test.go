@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tokentape/internal/doctor"
 	"tokentape/simserver"
 )
 
@@ -193,4 +194,39 @@ func TestDues(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What counts as due at speed is outside of every stretch, of the time before one in which
+// the watch could not see it yet, and of the backlog after it.
+func TestAtSpeed(t *testing.T) {
+	const ms = int64(1e6)
+	slow := []doctor.Stretch{{From: 100 * ms, To: 140 * ms}, {From: 300 * ms, To: 310 * ms}}
+	for at, want := range map[int64]bool{
+		0: true, 98*ms - 1: true, 98 * ms: false, 120 * ms: false, 140 * ms: false, 190*ms - 1: false, 190 * ms: true,
+		297 * ms: true, 299 * ms: false, 359 * ms: false, 360 * ms: true, 1000 * ms: true,
+	} {
+		if got := atSpeed([]dueLag{{at, 7}}, slow); slices.Equal(got, []int64{7}) != want || len(got) > 1 {
+			t.Errorf("due at %d: %v, want %t", at, got, want)
+		}
+	}
+	all := []dueLag{{5 * ms, 1}, {110 * ms, 900}, {150 * ms, 800}, {200 * ms, 2}}
+	if got := atSpeed(all, slow); !slices.Equal(got, []int64{1, 2}) {
+		t.Errorf("%v", got)
+	}
+	if got := atSpeed(all, nil); !slices.Equal(got, []int64{1, 900, 800, 2}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// The share that was slow is that of the trial, not of the watch, which is longer.
+func TestSlowShare(t *testing.T) {
+	r := result{Served: served{First: 1000, Last: 2000}}
+	if !math.IsNaN(r.slow()) || !math.IsNaN(r.p99AtSpeed()) {
+		t.Error("nobody watched")
+	}
+	r.Speed = &doctor.Speed{Looks: 9, From: 0, To: 5000, Stretches: []doctor.Stretch{{From: 500, To: 1100}, {From: 1900, To: 4000}}}
+	r.LagAtSpeed = &lags{P99: 1_500_000}
+	if r.slow() != 0.2 || r.p99AtSpeed() != 1.5 {
+		t.Errorf("%g, %g", r.slow(), r.p99AtSpeed())
+	}
 }

@@ -150,11 +150,18 @@ func (l load) spec(dir string) (*spec.Spec, error) {
 // measured.
 func (l load) after(out *sent, path string, clk *clock.Clock) error {
 	if l.Lags || l.Stamps != "" {
-		all, lag, err := readStamps(path, clk)
+		all, dues, err := readStamps(path, clk)
 		if err != nil {
 			return err
 		}
 		if l.Lags {
+			if l.Dues {
+				out.Dues = dues
+			}
+			lag := make([]int64, len(dues))
+			for i, d := range dues {
+				lag[i] = d.Lag
+			}
 			out.Lag = newLags(lag)
 		}
 		if l.Stamps != "" {
@@ -178,7 +185,7 @@ func (l load) after(out *sent, path string, clk *clock.Clock) error {
 	return nil
 }
 
-func readStamps(path string, clk *clock.Clock) (all []stamps, lag []int64, err error) {
+func readStamps(path string, clk *clock.Clock) (all []stamps, dues []dueLag, err error) {
 	rd, err := tape.OpenFile(path)
 	if err != nil {
 		return nil, nil, err
@@ -187,7 +194,7 @@ func readStamps(path string, clk *clock.Clock) (all []stamps, lag []int64, err e
 	for {
 		rec, err := rd.Next()
 		if err == io.EOF {
-			return all, lag, nil
+			return all, dues, nil
 		}
 		if err != nil {
 			return nil, nil, err
@@ -197,7 +204,7 @@ func readStamps(path string, clk *clock.Clock) (all []stamps, lag []int64, err e
 			continue
 		}
 		if v := q.PacerLag(); v.OK {
-			lag = append(lag, v.V)
+			dues = append(dues, dueLag{clk.Machine(q.TReady.V), v.V})
 		}
 		x := stamps{ID: q.ID, Released: clk.Machine(q.TReleased.V)}
 		for _, e := range q.Events.All(q.EventsFrom().V) {

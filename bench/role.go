@@ -21,6 +21,7 @@ type role struct {
 	Ours    *load     `json:"ours,omitempty"`
 	Bare    *load     `json:"bare,omitempty"`
 	Hog     bool      `json:"hog,omitempty"`
+	Watch   bool      `json:"watch,omitempty"`
 	Tape    *tapeWork `json:"tape,omitempty"`
 	Nothing bool      `json:"nothing,omitempty"` // end at once
 }
@@ -48,6 +49,8 @@ func play(text string, stdout io.Writer) error {
 		out, err = r.Tape.do()
 	case r.Hog:
 		hog()
+	case r.Watch:
+		out = watch()
 	case r.Nothing:
 	default:
 		err = errors.New(roleEnv + " names no role")

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"tokentape/internal/doctor"
 )
 
 // Names of the two clients that are always there.
@@ -20,6 +22,7 @@ type trial struct {
 	env   []string // of the client
 	// mayFail: requests that fail are counted, where else they make the trial an error.
 	mayFail bool
+	watch   bool // the machine's speed beside it
 }
 
 // result is what came of a trial.
@@ -28,6 +31,11 @@ type result struct {
 	Sent   sent         `json:"sent"`
 	Served served       `json:"served"`
 	Errors *stampErrors `json:"stamp_errors,omitempty"`
+	// Speed is the machine's meanwhile. LagAtSpeed is that of the requests that were due
+	// while it was not slow, AtSpeed their share of all.
+	Speed      *doctor.Speed `json:"speed,omitempty"`
+	LagAtSpeed *lags         `json:"lag_at_speed,omitempty"`
+	AtSpeed    float64       `json:"at_speed,omitempty"`
 }
 
 // eventsPerSecond is the server's view, and so the same for every client: tokens written

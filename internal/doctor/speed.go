@@ -47,7 +47,7 @@ const (
 // 2 % of a core then; a stretch is seen up to as much late.
 const WatchEvery = 2 * time.Millisecond
 
-// meter takes looks, on a thread that its caller locks.
+// meter takes looks.
 type meter struct {
 	clk   *clock.Clock
 	x     uint64
@@ -56,6 +56,8 @@ type meter struct {
 
 // look works for two pieces and for so many ns at least.
 func (m *meter) look(least int64) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	from, cpu := m.clk.Now(), clock.ThreadCPU()
 	to, pieces := from, 0
 	for pieces < 2 || to-from < least {
@@ -78,10 +80,8 @@ func piece(x uint64) uint64 {
 	return x
 }
 
-// Full works on one thread for all of span, 1 ms or more a look, and says how fast it was.
+// Full works for all of span, 1 ms or more a look, and says how fast it was.
 func Full(ctx context.Context, clk *clock.Clock, span time.Duration) (Speed, error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	m := meter{clk: clk, looks: make([]Look, 0, span/time.Millisecond+1)}
 	for end := clk.Now() + int64(span); clk.Now() < end; {
 		if err := context.Cause(ctx); err != nil {
@@ -92,15 +92,12 @@ func Full(ctx context.Context, clk *clock.Clock, span time.Duration) (Speed, err
 	return NewSpeed(m.looks), nil
 }
 
-// Watch looks every WatchEvery until ctx is done, for beside a load of up to minutes: it
+// Watch looks at once and then every WatchEvery until ctx is done, for beside a load of up to minutes: it
 // keeps 12 KB of looks a second. It belongs into a process of its own.
 func Watch(ctx context.Context, clk *clock.Clock) Speed {
 	m := meter{clk: clk}
-	clk.Tick(ctx, int64(WatchEvery), func(int64) {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		m.look(0)
-	})
+	m.look(0)
+	clk.Tick(ctx, int64(WatchEvery), func(int64) { m.look(0) })
 	return NewSpeed(m.looks)
 }
 

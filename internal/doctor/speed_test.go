@@ -142,7 +142,7 @@ func TestWatch(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		clk.AfterFunc(int64(time.Second)+1, cancel)
 		s := Watch(ctx, clk)
-		if s.Looks != 500 || s.From != begin+2e6 || s.To != begin+1e9 || s.Apart != 2e6 {
+		if s.Looks != 501 || s.From != begin || s.To != begin+1e9 || s.Apart != 2e6 {
 			t.Errorf("%+v; begun at %d", s, begin)
 		}
 	})
