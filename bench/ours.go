@@ -177,6 +177,7 @@ func (l load) after(out *sent, path string, clk *clock.Clock) error {
 	if err != nil {
 		return err
 	}
+	out.ClientWait = res.Load.ClientWaitP99MS
 	for _, c := range res.Verdict.Checks {
 		if c.Name == "client_bound" {
 			out.Verdict, out.Why = c.Result, c.Why
