@@ -226,6 +226,9 @@ func TestSlowShare(t *testing.T) {
 	}
 	r.Speed = &doctor.Speed{Looks: 9, From: 0, To: 5000, Stretches: []doctor.Stretch{{From: 500, To: 1100}, {From: 1900, To: 4000}}}
 	r.LagAtSpeed = &lags{P99: 1_500_000}
+	if got := mostApart(map[string]runs{"a": {{Speed: &doctor.Speed{Apart: 3}}, {}}, "b": {{Speed: &doctor.Speed{Apart: 7}}}}); got != 7 {
+		t.Errorf("apart %d", got)
+	}
 	if r.slow() != 0.2 || r.p99AtSpeed() != 1.5 {
 		t.Errorf("%g, %g", r.slow(), r.p99AtSpeed())
 	}

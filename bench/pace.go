@@ -27,6 +27,9 @@ func (b *bench) pace() error {
 		for _, client := range b.names(all) {
 			b.paceRow(&t, s.rate, requests, client, all)
 		}
+		if apart := mostApart(all); apart > blind {
+			t.Notes = append(t.Notes, fmt.Sprintf("at %s requests/s the watch was kept from looking for up to %.0f ms: the machine has other work, and slow share can be too small", thousands(int64(s.rate)), float64(apart)/1e6))
+		}
 	}
 	return nil
 }

@@ -81,6 +81,22 @@ func (r result) slow() float64 {
 	return r.Speed.Slow(r.Served.First, r.Served.Last)
 }
 
+// blind is for how long a watch may be kept from looking, in ns, before that is said:
+// stretches are longer.
+const blind = int64(20 * time.Millisecond)
+
+// mostApart is the longest time between two looks of any of the runs, in ns.
+func mostApart(all map[string]runs) (apart int64) {
+	for _, some := range all {
+		for _, r := range some {
+			if r.Speed != nil {
+				apart = max(apart, r.Speed.Apart)
+			}
+		}
+	}
+	return apart
+}
+
 // p99AtSpeed is the 99th percentile of LagAtSpeed in ms; NaN of none.
 func (r result) p99AtSpeed() float64 {
 	if r.LagAtSpeed == nil {
