@@ -81,8 +81,8 @@ func (r result) slow() float64 {
 	return r.Speed.Slow(r.Served.First, r.Served.Last)
 }
 
-// blind is for how long a watch may be kept from looking, in ns, before that is said:
-// stretches are longer.
+// blind is for how long a watch may be kept from looking, in ns, before that is said: a
+// stretch may lie in it.
 const blind = int64(20 * time.Millisecond)
 
 // mostApart is the longest time between two looks of any of the runs, in ns.
