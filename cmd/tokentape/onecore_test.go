@@ -73,7 +73,8 @@ func TestB12OneCore(t *testing.T) {
 		if !strings.Contains(c.Why, "of 1 cores (limit 0.90)") && *l.CPUMean > 0.9 {
 			t.Errorf("CPU is not judged by one core: %s", c.Why)
 		}
-		over := *l.CPUMean > 0.9 || *l.SchedP99MS > 10 || c.Value != nil && *c.Value > *c.Limit // of sends after the start
+		over := *l.CPUMean > 0.9 || *l.SchedP99MS > 10 || c.Value != nil && *c.Value > *c.Limit || // of sends after the start
+			l.ClientWaitP99MS != nil && *l.ClientWaitReads >= 100 && *l.ClientWaitP99MS > 2
 		if over != (c.Result == analysis.ResultMiss) || over != strings.Contains(res.Verdict.Line, "client-bound") {
 			t.Errorf("CPU %v, scheduling %v ms, pacer lag %v ms: %+v\n%s", *l.CPUMean, *l.SchedP99MS, *l.PacerLagP99MS, c, res.Verdict.Line)
 		}

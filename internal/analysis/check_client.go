@@ -14,7 +14,7 @@ const (
 	grossFloorMS = 5.0  // where bytes were read in time: this or the mean gap, whichever is larger
 	cpuShare     = 0.9  // of all cores, in the mean
 	waitMS       = 2.0  // client wait p99, over at least waitReads reads
-	waitShortMS  = 1.0  // up to which bytes were read in time
+	waitShort    = 1e6  // ns: up to which bytes were read in time
 	waitReads    = 100  //
 	schedMS      = 10.0 // goroutine scheduling latency p99, median over the samples
 	delayThreads = 0.5  // threads that had no processor, beside other evidence
@@ -167,11 +167,12 @@ func clientWaited(res *Results) (word string, over bool) {
 }
 
 // readInTime reports whether client wait was observed, of a merged tape in each of its
-// runs, and was short: then the stamps are those of the arrivals.
+// runs, and was short: then the stamps are those of the arrivals. A wait in the bucket
+// that holds the limit may be below it, and counts as that.
 func (r *run) readInTime() bool {
 	for part := range int64(max(1, len(r.parts()))) {
-		w, longest := r.waits(func(s *tape.ClientSample) bool { return s.Part.Or(0) == part })
-		if w.n < waitReads || float64(min(w.quantile(0.99), longest))/1e6 > waitShortMS {
+		w, _ := r.waits(func(s *tape.ClientSample) bool { return s.Part.Or(0) == part })
+		if w.n < waitReads || w.quantile(0.99) > tape.WaitEdge(tape.WaitBucket(waitShort)) {
 			return false
 		}
 	}

@@ -111,6 +111,8 @@ func TestReadInTimeOfParts(t *testing.T) {
 		"one not at all": {tape.ClientSample{Part: tape.Some[int64](1)}, false},
 		"one too little": {of(1, 99, msec/5), false},
 		"one late":       {of(1, 200, 3*msec/2), false},
+		"of 1 ms":        {of(1, 200, msec), true},
+		"just over":      {of(1, 200, tape.WaitEdge(tape.WaitBucket(msec))+1), false},
 	} {
 		r := &run{header: &tape.Header{Merged: &tape.Merged{Parts: make([]tape.Part, 2)}}, samples: []tape.ClientSample{good, c.second}}
 		if got := r.readInTime(); got != c.want {
