@@ -119,6 +119,7 @@ type Client struct {
 	conns conns
 	dials atomic.Int64 // for Config.WaitedOf
 
+	parsed  sync.Map // of address, by URL: a load has a few
 	proxies sync.Map // addresses that are dialled as proxies
 	muxes   sync.Map // of *mux, by transport and address
 }
@@ -215,15 +216,26 @@ func (c *Client) transport(maxIdle int, idle time.Duration) *http.Transport {
 // connection. Once a byte was written nothing is ever sent again. The same holds
 // for a request over HTTP/2 whose connection ended before its stream began.
 func (c *Client) Do(ctx context.Context, method, rawURL string, header http.Header, body []byte, tr *Trace) (*Response, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	resp, err := c.DoOwn(ctx, cancel, method, rawURL, header, body, tr)
+	if err != nil {
+		cancel(nil)
+	}
+	return resp, err
+}
+
+// DoOwn is Do for a caller whose ctx is that of this request alone, so that no other
+// need be made of it. It calls cancel, which ends ctx, when it fails, and when the body
+// was read to its end or is closed.
+func (c *Client) DoOwn(ctx context.Context, cancel context.CancelCauseFunc, method, rawURL string, header http.Header, body []byte, tr *Trace) (*Response, error) {
 	*tr = newTrace()
-	target, err := parseURL(rawURL)
+	target, err := c.parse(rawURL)
 	if err != nil {
 		return nil, err
 	}
 	if c.ctx.Err() != nil {
 		return nil, wrap(c.ctx, PhaseConnect, "send the request", ErrClosed)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
 	if c.cfg.HTTP2 {
 		return c.doStream(ctx, cancel, method, target, header, body, tr)
 	}
@@ -258,6 +270,18 @@ func (c *Client) Do(ctx context.Context, method, rawURL string, header http.Head
 		b.approx = fl == nil || !fl.agrees(len(resp.TransferEncoding) > 0, resp.ContentLength)
 		return c.response(resp, b, target), nil
 	}
+}
+
+// parse is parseURL, once a URL.
+func (c *Client) parse(raw string) (address, error) {
+	if a, ok := c.parsed.Load(raw); ok {
+		return a.(address), nil
+	}
+	a, err := parseURL(raw)
+	if err == nil {
+		c.parsed.Store(raw, a)
+	}
+	return a, err
 }
 
 func (c *Client) response(resp *http.Response, b *Body, target address) *Response {
@@ -309,6 +333,12 @@ func (c *Client) either(ctx context.Context) context.Context {
 	return ctx
 }
 
+// Values that net/http only reads.
+var (
+	identity = []string{"identity"}
+	noAgent  = []string{""} // net/http's way of none
+)
+
 func newRequest(ctx context.Context, method string, target address, header http.Header, body []byte) *http.Request {
 	req := &http.Request{
 		Method: method, URL: target.url, Host: target.host,
@@ -316,24 +346,28 @@ func newRequest(ctx context.Context, method string, target address, header http.
 		Header: make(http.Header, len(header)+2),
 	}
 	for key, values := range header {
+		if len(values) == 0 {
+			continue
+		}
 		switch canonical := http.CanonicalHeaderKey(key); canonical {
 		case "Host":
-			if len(values) > 0 {
-				req.Host = values[0]
-			}
+			req.Host = values[0]
 		case "Idempotency-Key", "X-Idempotency-Key":
 			// net/http takes the canonical spelling as a permission to send the
 			// request again. Field names are case-insensitive.
 			req.Header[strings.ToLower(key)] = values
 		default:
-			req.Header[canonical] = append(slices.Clip(req.Header[canonical]), values...)
+			if was := req.Header[canonical]; was != nil { // given in two spellings
+				values = append(slices.Clip(was), values...)
+			}
+			req.Header[canonical] = values
 		}
 	}
 	if req.Header["Accept-Encoding"] == nil {
-		req.Header["Accept-Encoding"] = []string{"identity"}
+		req.Header["Accept-Encoding"] = identity
 	}
 	if req.Header["User-Agent"] == nil {
-		req.Header["User-Agent"] = []string{""} // net/http's way of none
+		req.Header["User-Agent"] = noAgent
 	}
 	if u := target.url.User; u != nil && req.Header["Authorization"] == nil {
 		password, _ := u.Password()

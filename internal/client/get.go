@@ -36,7 +36,7 @@ var ErrTooLong = errors.New("the response is longer than")
 // which some gateways make necessary although identity was asked for. Unlike Do, a GET may be sent
 // again when the server closed an idle connection. Every error is an *Error.
 func (c *Client) Get(ctx context.Context, rawURL string, header http.Header, limit int64) (*Simple, error) {
-	target, err := parseURL(rawURL)
+	target, err := c.parse(rawURL)
 	if err != nil {
 		return nil, err
 	}

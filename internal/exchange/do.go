@@ -38,7 +38,7 @@ func (e *Exchanger) Do(ctx context.Context, p *Prepared, req *tape.Request) (got
 		i := (p.Turn.Or(req.Seq) + int64(len(req.AttemptLog))) % n
 		x.url, req.URL = e.cfg.URLs[i], tape.Some(i)
 	}
-	resp, err := e.cfg.Client.Do(w.ctx, http.MethodPost, x.url, e.headerFor(req.ID, req.Session.V), p.Body, &tr)
+	resp, err := e.cfg.Client.DoOwn(w.ctx, w.cancel, http.MethodPost, x.url, e.headerFor(req.ID, req.Session.V), p.Body, &tr)
 	if err != nil {
 		v = e.broken(err, &tr)
 	} else {
@@ -123,7 +123,9 @@ func (x *flight) receive(resp *client.Response, w *watch) verdict {
 			if x.firstToken >= 0 || x.form == formWhole {
 				w.token()
 			}
-			w.over(x.over())
+			if !done { // what is complete has no rest to wait for
+				w.over(x.over())
+			}
 			switch {
 			case large != nil:
 				return verdict{outcome: tape.OutcomeTooLarge, message: large.Error() + ": the answer was given up", end: marks[len(marks)-1].T}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,8 +52,8 @@ const restTime = 10_000_000_000
 var errRest = errors.New("the stream did not end in time behind its last finish reason")
 
 // watch cancels an attempt when one of its limits is reached. An event costs one
-// atomic store: the timer of the idle limit looks, when it fires, at when the
-// last bytes came, and sleeps again for what is left.
+// atomic store, and an ordinary attempt one timer: when it fires it looks which limit
+// is due, at when the last bytes came, and sleeps again for what is left.
 type watch struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -60,69 +61,98 @@ type watch struct {
 	limits Limits
 	leave  Abandon
 	start  int64
-	last   atomic.Int64 // stamp of the last read; 0: none yet
+	last   atomic.Int64 // stamp of the last read; silent: none yet
+	spoke  atomic.Bool  // the first token came
 
 	mu      sync.Mutex
-	first   *clock.Timer
-	idle    *clock.Timer
-	total   *clock.Timer
-	away    *clock.Timer // of leave.After
+	timer   *clock.Timer // nil: no limits
 	rest    *clock.Timer // of restTime; nil: some choice goes on
 	stopped bool
 }
 
 func newWatch(ctx context.Context, clk *clock.Clock, limits Limits, leave Abandon) *watch {
 	w := &watch{clock: clk, limits: limits, leave: leave, start: clk.Now()}
+	w.last.Store(silent)
 	w.ctx, w.cancel = context.WithCancelCause(ctx)
-	if d := limits.FirstToken; d > 0 {
-		w.first = clk.AfterFunc(int64(d), func() { w.fire(LimitFirstToken, d) })
-	}
-	if d := limits.Total; d > 0 {
-		w.total = clk.AfterFunc(int64(d), func() { w.fire(LimitTotal, d) })
-	}
-	if d := leave.After; d > 0 {
-		w.away = clk.AfterFunc(int64(d), func() {
-			w.cancel(&abandonError{AbandonAfter, "load.abandon: closed " + d.String() + " after the release"})
-		})
+	if limits.FirstToken > 0 || limits.Total > 0 || leave.After > 0 {
+		w.arm(w.start)
 	}
 	return w
 }
 
-func (w *watch) fire(name string, limit time.Duration) {
-	w.cancel(&limitError{name, limit, time.Duration(w.clock.Now() - w.start)})
-}
-
-// alive notes that bytes came at t.
-func (w *watch) alive(t int64) {
-	begun := w.last.Swap(t) != 0
-	if begun || w.limits.Idle <= 0 {
-		return
-	}
-	w.mu.Lock()
+func (w *watch) arm(now int64) {
+	w.mu.Lock() // it may fire before it is known
 	defer w.mu.Unlock()
-	w.idle = w.clock.AfterFunc(int64(w.limits.Idle), w.silent)
+	_, wait := w.due(now)
+	w.timer = w.clock.AfterFunc(wait, w.look)
 }
 
-func (w *watch) silent() {
+const (
+	never  = math.MaxInt64
+	silent = math.MinInt64
+)
+
+// due is the limit that is reached at now, or how long none will be.
+func (w *watch) due(now int64) (why error, wait int64) {
+	wait = never
+	over := func(limit time.Duration, from int64, why func() error) error {
+		if limit <= 0 {
+			return nil
+		}
+		left := from + int64(limit) - now
+		if left <= 0 {
+			return why()
+		}
+		wait = min(wait, left)
+		return nil
+	}
+	limit := func(name string, limit time.Duration) func() error {
+		return func() error { return &limitError{name, limit, time.Duration(now - w.start)} }
+	}
+	if !w.spoke.Load() {
+		why = over(w.limits.FirstToken, w.start, limit(LimitFirstToken, w.limits.FirstToken))
+	}
+	if why == nil {
+		why = over(w.limits.Total, w.start, limit(LimitTotal, w.limits.Total))
+	}
+	if why == nil {
+		from := w.last.Load()
+		if from == silent { // silence begins with the first bytes, which may come at once
+			from = now
+		}
+		why = over(w.limits.Idle, from, limit(LimitIdle, w.limits.Idle))
+	}
+	if why == nil {
+		why = over(w.leave.After, w.start, func() error {
+			return &abandonError{AbandonAfter, "load.abandon: closed " + w.leave.After.String() + " after the release"}
+		})
+	}
+	return why, wait
+}
+
+// look is what the timer does.
+func (w *watch) look() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.stopped {
 		return
 	}
-	if left := int64(w.limits.Idle) - (w.clock.Now() - w.last.Load()); left > 0 {
-		w.idle.Reset(left)
-		return
+	if why, wait := w.due(w.clock.Now()); why != nil {
+		w.cancel(why)
+	} else if wait < never { // else the only limit was met
+		w.timer.Reset(wait)
 	}
-	w.fire(LimitIdle, w.limits.Idle)
+}
+
+// alive notes that bytes came at t.
+func (w *watch) alive(t int64) {
+	if w.last.Swap(t) == silent && w.timer == nil && w.limits.Idle > 0 { // the only limit, which waits for the first bytes
+		w.arm(t)
+	}
 }
 
 // token ends the first-token limit.
-func (w *watch) token() {
-	if w.first != nil {
-		w.first.Stop()
-		w.first = nil
-	}
-}
+func (w *watch) token() { w.spoke.Store(true) }
 
 // over says after each read whether every choice has ended by now.
 func (w *watch) over(now bool) {
@@ -140,7 +170,7 @@ func (w *watch) stop() {
 	w.mu.Lock()
 	w.stopped = true
 	w.mu.Unlock()
-	for _, t := range []*clock.Timer{w.first, w.idle, w.total, w.away, w.rest} {
+	for _, t := range []*clock.Timer{w.timer, w.rest} {
 		if t != nil {
 			t.Stop()
 		}
