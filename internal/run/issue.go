@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"strconv"
+	"sync/atomic"
 
 	"tokentape/internal/exchange"
 	"tokentape/internal/pace"
@@ -62,29 +63,59 @@ func (e *engine) pace(staged *staging) {
 	if _, err := p.Wait(e.issue, e.base); err != nil {
 		return
 	}
-	over := make(chan struct{})
-	e.wg.Go(func() { e.lead(p, staged, over) })
-	<-over
+	c := &crew{baton: make(chan struct{}), over: make(chan struct{})}
+	e.wg.Go(func() { e.lead(p, staged, c) })
+	<-c.over
 }
+
+// crew are the goroutines that send. One of them leads: it waits for the next row.
+type crew struct {
+	baton   chan struct{} // who has sent waits for it, to lead again; closed in the end
+	over    chan struct{} // closed when no more rows are to be sent
+	waiting atomic.Int64
+}
+
+// mostWaiting is how many goroutines are kept for the next row: a stack that sending
+// has made large need not be made again.
+const mostWaiting = 256
 
 // lead waits for the next row and sends it itself; another goroutine leads on from
 // there. So a row that is due, or has got its slot, waits for no goroutine to begin:
 // the one that has the processor goes on, and it is the next row, which has more
 // time, that waits for another.
-func (e *engine) lead(p *pace.Pacer, staged *staging, over chan struct{}) {
+func (e *engine) lead(p *pace.Pacer, staged *staging, c *crew) {
 	growStack(0)
-	j, s, freedAt, ok := e.next(p, staged)
-	if !ok {
-		close(over)
-		return
+	for {
+		j, s, freedAt, ok := e.next(p, staged)
+		if !ok {
+			close(c.baton)
+			close(c.over)
+			return
+		}
+		req := e.begin(j, s, e.due(j.row), freedAt)
+		select {
+		case c.baton <- struct{}{}:
+		default:
+			e.wg.Go(func() { e.lead(p, staged, c) })
+		}
+		if j.session != nil {
+			e.converse(j, s, req)
+		} else {
+			e.serve(j, s, req)
+		}
+		if !c.wait() {
+			return
+		}
 	}
-	req := e.begin(j, s, e.due(j.row), freedAt)
-	e.wg.Go(func() { e.lead(p, staged, over) })
-	if j.session != nil {
-		e.converse(j, s, req)
-	} else {
-		e.serve(j, s, req)
+}
+
+// wait waits for the baton; false when nobody wants this goroutine any more.
+func (c *crew) wait() (lead bool) {
+	if c.waiting.Add(1) <= mostWaiting {
+		_, lead = <-c.baton
 	}
+	c.waiting.Add(-1)
+	return lead
 }
 
 // growStack leaves the goroutine the stack of 8 KiB that sending takes. A goroutine
