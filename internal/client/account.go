@@ -83,17 +83,23 @@ func (a *account) feed(p []byte) (body int) {
 			body += k
 			p = p[k:]
 		case stSize:
-			if d, ok := unhex(p[0]); ok {
+			i := 0
+			for ; i < len(p); i++ {
+				d := hexDigits[p[i]]
+				if d < 0 {
+					break
+				}
 				if a.digits++; a.digits > 15 { // net/http allows 16; the 16th is beyond any body
 					a.state = stBroken
 					return body
 				}
-				a.left = a.left<<4 | d
-				p = p[1:]
-			} else if a.digits == 0 {
+				a.left = a.left<<4 | int64(d)
+			}
+			if p = p[i:]; len(p) == 0 {
+				return body
+			}
+			if a.state = stExtension; a.digits == 0 {
 				a.state = stBroken
-			} else {
-				a.state = stExtension
 			}
 		case stExtension:
 			i := bytes.IndexByte(p, '\n')
@@ -220,14 +226,16 @@ func statusCode(line string) int {
 	return code
 }
 
-func unhex(b byte) (int64, bool) {
-	switch {
-	case '0' <= b && b <= '9':
-		return int64(b - '0'), true
-	case 'a' <= b && b <= 'f':
-		return int64(b-'a') + 10, true
-	case 'A' <= b && b <= 'F':
-		return int64(b-'A') + 10, true
+// hexDigits are the values of hexadecimal digits by byte, −1 for any other.
+var hexDigits = func() (t [256]int8) {
+	for i := range t {
+		t[i] = -1
 	}
-	return 0, false
-}
+	for i, c := range "0123456789abcdef" {
+		t[c] = int8(i)
+	}
+	for i, c := range "ABCDEF" {
+		t[c] = int8(10 + i)
+	}
+	return t
+}()
