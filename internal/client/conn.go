@@ -99,8 +99,8 @@ type flight struct {
 	acc        account
 	marks      []Mark // marks[at:] wait
 	at         int
-	avail      int   // their sum
-	ended      error // how the server ended the connection before the head was complete
+	avail      atomic.Int64 // their sum; written under mu
+	ended      error        // how the server ended the connection before the head was complete
 }
 
 func newFlight(method string) *flight {
@@ -153,7 +153,7 @@ func (f *flight) read(p []byte, t int64) {
 	if body == 0 {
 		return
 	}
-	f.avail += body
+	f.avail.Add(int64(body))
 	if k := len(f.marks); k > f.at && f.marks[k-1].T == t {
 		f.marks[k-1].N += body
 		return
@@ -190,15 +190,17 @@ func (f *flight) cut() error {
 func (f *flight) take(n int, out []Mark) ([]Mark, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	want := n
 	for n > 0 && f.at < len(f.marks) {
 		m := &f.marks[f.at]
 		k := min(n, m.N)
 		out = append(out, Mark{k, m.T})
-		n, f.avail = n-k, f.avail-k
+		n -= k
 		if m.N -= k; m.N == 0 {
 			f.at++
 		}
 	}
+	f.avail.Add(int64(n - want))
 	if f.at == len(f.marks) {
 		f.marks, f.at = f.marks[:0], 0
 	}
@@ -209,11 +211,7 @@ func (f *flight) take(n int, out []Mark) ([]Mark, bool) {
 }
 
 // available is how many body bytes can be read without waiting, as far as known.
-func (f *flight) available() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.avail
-}
+func (f *flight) available() int { return int(f.avail.Load()) }
 
 // agrees reports whether the account of the response's framing is net/http's.
 func (f *flight) agrees(chunked bool, length int64) bool {
@@ -237,7 +235,7 @@ func (f *flight) agrees(chunked bool, length int64) bool {
 func (f *flight) settled() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.avail == 0 && (f.acc.state == stDone || f.acc.mode == modeUntilClose)
+	return f.avail.Load() == 0 && (f.acc.state == stDone || f.acc.mode == modeUntilClose)
 }
 
 func (f *flight) lastRead() int64 {
