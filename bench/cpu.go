@@ -15,7 +15,7 @@ func (b *bench) cpu() error {
 	defer b.keepTable(&t)
 	for _, whole := range []bool{true, false} {
 		name := map[bool]string{true: "whole", false: "events"}[whole]
-		requests := pick[int64](b, 7680, 3840, 128)
+		requests := pick[int64](b, 15360, 3840, 128)
 		if !whole {
 			requests /= 4
 		}
@@ -34,14 +34,25 @@ func (b *bench) cpu() error {
 				row["events_per_s_ratio"], row["cpu_ratio"], row["cpu_ratio_pairs"], row["cpu_ratio_each"] = rates, costs, costs.Median, list(costs.Pairs)
 			}
 			t.Rows = append(t.Rows, row)
-			if client == nameOurs && whole {
-				b.goals = append(b.goals,
-					goal{Case: "cpu", Text: "CPU per event ÷ the reference's, recording on", Value: costs.OfMedians, Limit: 2.0},
-					goal{Case: "cpu", Text: "events/s ÷ the reference's", Value: rates.OfMedians, Limit: 0.80, Least: true})
+			if client == nameOurs {
+				b.cpuGoals(whole, costs, rates)
 			}
 		}
 	}
 	return nil
+}
+
+// cpuGoals: what an event costs is judged in both rows, events/s where events are writes
+// of their own, as a server sends them. A client that parses answers which come whole has
+// nothing to wait for: there events/s says again what the cost says.
+func (b *bench) cpuGoals(whole bool, costs, rates ratio) {
+	if whole {
+		b.goals = append(b.goals, goal{Case: "cpu", Text: "CPU per event ÷ the reference's, recording on, answers in one piece", Value: costs.OfMedians, Limit: 2.0})
+		return
+	}
+	b.goals = append(b.goals,
+		goal{Case: "cpu", Text: "CPU per event ÷ the reference's, recording on, a write an event", Value: costs.OfMedians, Limit: 2.0},
+		goal{Case: "cpu", Text: "events/s ÷ the reference's, a write an event", Value: rates.OfMedians, Limit: 0.80, Least: true})
 }
 
 func cpuTrial(whole bool, requests int64) trial {
