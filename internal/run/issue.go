@@ -24,7 +24,13 @@ type job struct {
 	freedAt int64    // when it gave its slot back
 }
 
+// prepare is for the one goroutine that stages rows.
 func (e *engine) prepare(row plan.Row) (*job, error) {
+	if m, ok := e.known.find(row); ok {
+		ready := m.ready
+		ready.Abandon = e.cfg.Abandon.of(row.Seq)
+		return &job{row: row, item: workload.Item{Ref: m.ref}, ready: &ready, input: m.input, group: m.group}, nil
+	}
 	item, err := e.cfg.Source.Item(row.Item)
 	if err != nil {
 		return nil, fmt.Errorf("row %d of the plan: %w", row.Seq, err)
@@ -36,7 +42,11 @@ func (e *engine) prepare(row plan.Row) (*job, error) {
 		}
 		return e.prepareTurn(row, session)
 	}
-	return e.prepareItem(row, item)
+	j, err := e.prepareItem(row, item)
+	if err == nil {
+		e.known.keep(row, j, j.input != nil || e.inputs == nil)
+	}
+	return j, err
 }
 
 func (e *engine) prepareItem(row plan.Row, item workload.Item) (*job, error) {

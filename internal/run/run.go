@@ -159,6 +159,7 @@ type engine struct {
 	begun    [phases]atomic.Bool
 	inFlight atomic.Int64
 	lags     lagWindow
+	known    *known   // nil: no dataset row is sent twice
 	inputs   *inputs  // nil: prompts are not counted
 	outputs  *outputs // nil: outputs are not counted
 	ended    int64    // the last request had ended
@@ -228,6 +229,7 @@ func Run(ctx context.Context, cfg Config) (*Summary, error) {
 			}
 		})
 	}
+	e.known = newKnown(cfg.Plan)
 	staged := e.stage()
 	<-staged.full // bodies are ready before t = 0
 
