@@ -83,7 +83,7 @@ func newWatch(ctx context.Context, clk *clock.Clock, limits Limits, leave Abando
 func (w *watch) arm(now int64) {
 	w.mu.Lock() // it may fire before it is known
 	defer w.mu.Unlock()
-	_, wait := w.due(now)
+	wait, _ := w.due(now)
 	w.timer = w.clock.AfterFunc(wait, w.look)
 }
 
@@ -92,8 +92,9 @@ const (
 	silent = math.MinInt64
 )
 
-// due is the limit that is reached at now, or how long none will be.
-func (w *watch) due(now int64) (why error, wait int64) {
+// due is how long no limit will be reached from now on, never where none can be, or the
+// limit that is reached.
+func (w *watch) due(now int64) (wait int64, why error) {
 	wait = never
 	over := func(limit time.Duration, from int64, why func() error) error {
 		if limit <= 0 {
@@ -127,7 +128,7 @@ func (w *watch) due(now int64) (why error, wait int64) {
 			return &abandonError{AbandonAfter, "load.abandon: closed " + w.leave.After.String() + " after the release"}
 		})
 	}
-	return why, wait
+	return wait, why
 }
 
 // look is what the timer does.
@@ -137,7 +138,7 @@ func (w *watch) look() {
 	if w.stopped {
 		return
 	}
-	if why, wait := w.due(w.clock.Now()); why != nil {
+	if wait, why := w.due(w.clock.Now()); why != nil {
 		w.cancel(why)
 	} else if wait < never { // else the only limit was met
 		w.timer.Reset(wait)
