@@ -95,40 +95,34 @@ const (
 // due is how long no limit will be reached from now on, never where none can be, or the
 // limit that is reached.
 func (w *watch) due(now int64) (wait int64, why error) {
+	begun := w.last.Load()
+	if begun == silent { // silence begins with the first bytes, which may come at once
+		begun = now
+	}
+	bounds := [...]struct {
+		name string
+		of   time.Duration
+		from int64
+	}{
+		{LimitFirstToken, w.limits.FirstToken, w.start},
+		{LimitTotal, w.limits.Total, w.start},
+		{LimitIdle, w.limits.Idle, begun},
+		{AbandonAfter, w.leave.After, w.start},
+	}
 	wait = never
-	over := func(limit time.Duration, from int64, why func() error) error {
-		if limit <= 0 {
-			return nil
+	for _, b := range bounds {
+		left := b.from + int64(b.of) - now
+		switch {
+		case b.of <= 0, b.name == LimitFirstToken && w.spoke.Load():
+		case left > 0:
+			wait = min(wait, left)
+		case b.name == AbandonAfter:
+			return 0, &abandonError{AbandonAfter, "load.abandon: closed " + b.of.String() + " after the release"}
+		default:
+			return 0, &limitError{b.name, b.of, time.Duration(now - w.start)}
 		}
-		left := from + int64(limit) - now
-		if left <= 0 {
-			return why()
-		}
-		wait = min(wait, left)
-		return nil
 	}
-	limit := func(name string, limit time.Duration) func() error {
-		return func() error { return &limitError{name, limit, time.Duration(now - w.start)} }
-	}
-	if !w.spoke.Load() {
-		why = over(w.limits.FirstToken, w.start, limit(LimitFirstToken, w.limits.FirstToken))
-	}
-	if why == nil {
-		why = over(w.limits.Total, w.start, limit(LimitTotal, w.limits.Total))
-	}
-	if why == nil {
-		from := w.last.Load()
-		if from == silent { // silence begins with the first bytes, which may come at once
-			from = now
-		}
-		why = over(w.limits.Idle, from, limit(LimitIdle, w.limits.Idle))
-	}
-	if why == nil {
-		why = over(w.leave.After, w.start, func() error {
-			return &abandonError{AbandonAfter, "load.abandon: closed " + w.leave.After.String() + " after the release"}
-		})
-	}
-	return wait, why
+	return wait, nil
 }
 
 // look is what the timer does.
