@@ -34,8 +34,9 @@ func main() {
 type report struct {
 	At      string       `json:"at"`
 	Go      string       `json:"go"`
-	Host    tape.Host    `json:"host"`  // as it was at the start
-	Speed   doctor.Speed `json:"speed"` // right after that
+	Host    tape.Host    `json:"host"`        // as it was at the start
+	Speed   doctor.Speed `json:"speed"`       // right after that
+	Others  float64      `json:"other_cores"` // busy with other work meanwhile
 	LoadEnd []float64    `json:"load_end"`
 	Source  *tape.Source `json:"source"`
 	Short   bool         `json:"short"`
@@ -122,7 +123,7 @@ func command(args []string, stdout, stderr io.Writer) int {
 	}
 	host := func() tape.Host { return provenance.Host("/", os.LookupEnv, b.clk.Wall()) }
 	r := report{At: b.clk.Wall().Format("2006-01-02T15:04:05Z"), Go: runtime.Version(), Host: host(), Source: provenance.Source(context.Background(), "."), Short: s.short}
-	if r.Speed, err = doctor.Full(context.Background(), b.clk, 3*time.Second); err != nil {
+	if err := r.look(b.clk); err != nil {
 		fmt.Fprintln(stderr, "bench:", err)
 		return 1
 	}
@@ -142,6 +143,28 @@ func command(args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	return 0
+}
+
+// look finds how fast the machine is, and what else it does.
+func (r *report) look(clk *clock.Clock) (err error) {
+	before, cpu, begin := doctor.Count("/"), processCPU(), clk.Now()
+	if r.Speed, err = doctor.Full(context.Background(), clk, 3*time.Second); err != nil {
+		return err
+	}
+	took := float64(clk.Now() - begin)
+	if after := doctor.Count("/"); before.Busy.OK && after.Busy.OK {
+		r.Others = max(0, (after.Busy.V-before.Busy.V)*1e7/took-float64(processCPU()-cpu)/took)
+	}
+	return nil
+}
+
+// manyOthers are cores busy with other work beside which no figure is the client's alone.
+const manyOthers = 0.25
+
+func (r report) printOthers(w io.Writer) {
+	if r.Others > manyOthers {
+		fmt.Fprintf(w, "  BUSY: %.1f of %d cores had other work before the first case; what stands here is that work's, too, ratios not left out\n", r.Others, r.Host.Logical)
+	}
 }
 
 // keep guards or records.
@@ -172,7 +195,8 @@ func (r report) printMachine(w io.Writer) {
 	}
 	fmt.Fprintf(w, "machine: %s, %d processors%s, %d MiB\n", h.CPUModel, h.Logical, virtual, h.Memory>>20)
 	fmt.Fprintf(w, "  %s, kernel %s, clock source %s, governor %s, %d descriptors\n", r.Go, h.Kernel, h.ClockSource, governor, h.NoFile)
-	fmt.Fprintf(w, "  load averages at the start %v\n  %s\n", h.Load, r.Speed)
+	fmt.Fprintf(w, "  load averages at the start %v, %.2f cores busy with other work\n  %s\n", h.Load, r.Others, r.Speed)
+	r.printOthers(w)
 	if s := r.Source; s != nil && s.Commit != "" {
 		changed := ""
 		if s.Changed.V > 0 {
@@ -184,7 +208,9 @@ func (r report) printMachine(w io.Writer) {
 
 // printEnd writes what stands below the tables.
 func (r report) printEnd(w io.Writer) {
-	printGoals(w, r.Goals)
+	if printGoals(w, r.Goals); len(r.Goals) > 0 {
+		r.printOthers(w)
+	}
 	fmt.Fprintf(w, "\nload averages at the end %v\n", r.LoadEnd)
 	for _, f := range r.Failed {
 		fmt.Fprintf(w, "FAILED: %s\n", f)
