@@ -36,7 +36,7 @@ const (
 // is below that is send_delay's.
 func (r *run) clientBound(res *Results, late lateness) Check {
 	c := Check{Name: "client_bound", Severity: SeverityFail, Result: ResultNone, Unit: "ms", Why: "no pacer lag and no client samples on the tape",
-		Do: "use a faster or quieter client machine, or a lower load.rate or load.concurrency"}
+		Do: "use a faster or quieter client machine, or a lower load.rate or load.concurrency; tokentape doctor says what this host can carry"}
 	var evidence, seen []string
 	if late.p99 != nil {
 		c.Value, c.Limit = late.p99, &late.limit
@@ -71,7 +71,8 @@ func (r *run) clientBound(res *Results, late lateness) Check {
 		evidence = append(evidence, "the recorder could not keep up")
 	}
 	if busy, own := r.hostBusy(), res.Load.CPUMean; len(evidence) > 0 && busy != nil && own != nil && *busy-*own > 0.5*float64(r.header.Host.CPUs) {
-		evidence = append(evidence, fmt.Sprintf(OtherWork+": %.1f cores, of which tokentape %.2f (it may use %d)", *busy, *own, r.header.Host.CPUs))
+		evidence = append(evidence, fmt.Sprintf(OtherWork+": %.2f cores, beside tokentape's %.2f (it may use %d)", *busy-*own, *own, r.header.Host.CPUs))
+		c.Do = "end what else runs here; tokentape doctor says what this host can carry"
 	}
 	if d := res.Load.RunDelay; len(evidence) > 0 && d != nil && *d > delayThreads {
 		evidence = append(evidence, fmt.Sprintf("%s of its threads, in the mean, were ready and had no processor", digits(*d)))
@@ -80,7 +81,12 @@ func (r *run) clientBound(res *Results, late lateness) Check {
 	case len(evidence) > 0:
 		c.Result, c.Why = ResultMiss, join(evidence, "; ")
 	case len(seen) > 0:
+		if late.p99 == nil && late.word != "" {
+			seen = append(seen, late.word)
+		}
 		c.Result, c.Why = ResultPass, join(seen, "; ")
+	case late.word != "":
+		c.Why = late.word + "; no client samples on the tape"
 	}
 	return c
 }
@@ -90,8 +96,8 @@ type lateness struct {
 	p99   *float64 // ms; nil: there is no lag to judge
 	limit float64  // ms: from which it is evidence of client_bound
 	usual float64  // ms: the same where nobody knows whether bytes were read in time
-	word  string
-	bound bool // it is such evidence
+	word  string   // without p99: why there is none to judge, "" where nothing has a lag
+	bound bool     // it is such evidence
 	// beside: over the usual limit by two sends or more, and no evidence, since bytes
 	// were read in time. The word names client wait, too.
 	beside bool
@@ -101,6 +107,9 @@ type lateness struct {
 func (r *run) lateness(res *Results) (l lateness) {
 	lags, gap, ok := r.lags()
 	p99 := quantile(lags, 0.99)
+	if n := r.countLags(); p99 == nil && n > 0 { // each was skipped as one of the start
+		l.word = fmt.Sprintf("pacer lag is not judged: all measured sends (%s) are of the start, due at once", thousands(int64(n)))
+	}
 	if p99 == nil || !ok {
 		return l
 	}

@@ -120,3 +120,84 @@ func TestReadInTimeOfParts(t *testing.T) {
 		}
 	}
 }
+
+// Where each send is one of the start the check says that it judges no lag, and still
+// passes by the client's samples alone.
+func TestAllSendsAreTheStart(t *testing.T) {
+	const unjudged = "pacer lag is not judged: all measured sends (4) are of the start, due at once"
+	for name, c := range map[string]struct {
+		more   []tape.Record
+		result string
+		want   string
+	}{
+		"no samples": {nil, ResultNone, unjudged + "; no client samples on the tape"},
+		"samples":    {[]tape.Record{&tape.ClientSample{T: 1, CPU: 0.5}}, ResultPass, "; " + unjudged},
+		"evidence":   {[]tape.Record{&tape.ClientSample{T: 1, CPU: 3.9}}, ResultMiss, "client CPU 3.90 of 4 cores (limit 3.60)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &script{reason: tape.ReasonCompleted, spec: `{"load":{"requests":4,"concurrency":4}}`, more: c.more}
+			for i := range int64(4) {
+				s.reqs = append(s.reqs, ok(0, (5+i)*msec, 9*msec))
+			}
+			k := check(t, s.analyse(t, Options{}), "client_bound")
+			if k.Result != c.result || !strings.HasSuffix(k.Why, c.want) || k.Value != nil {
+				t.Errorf("%+v", k)
+			}
+		})
+	}
+}
+
+// Other work is what was busy beside tokentape, and then its end is what helps.
+func TestOtherWorkIsBesideTokentape(t *testing.T) {
+	s := openRun(900, 10*msec)
+	s.late(100, 120, 30*msec)
+	s.more = append(s.more, &tape.ClientSample{T: 1, CPU: 0.25, HostBusy: tape.Some(3.5)})
+	k := check(t, s.analyse(t, Options{}), "client_bound")
+	if k.Result != ResultMiss || !strings.HasSuffix(k.Why, OtherWork+": 3.25 cores, beside tokentape's 0.25 (it may use 4)") || !strings.HasPrefix(k.Do, "end what else runs") {
+		t.Errorf("%+v", k)
+	}
+	s.more = []tape.Record{&tape.ClientSample{T: 1, CPU: 0.25, HostBusy: tape.Some(0.5)}}
+	if k := check(t, s.analyse(t, Options{}), "client_bound"); strings.Contains(k.Why, OtherWork) || !strings.HasPrefix(k.Do, "use a faster") {
+		t.Errorf("%+v", k)
+	}
+}
+
+// That the client read late is a matter of streams, that it sent late one of requests.
+func TestWhyStagesOfClientBound(t *testing.T) {
+	long := waited(many(200, 8*msec)...)
+	for name, c := range map[string]struct {
+		late   int64
+		more   []tape.Record
+		stages string
+	}{
+		"sent late": {30 * msec, nil, "request"},
+		"read late": {0, []tape.Record{long}, "stream"},
+		"both":      {30 * msec, []tape.Record{long}, "request stream"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openRun(900, 10*msec)
+			s.late(100, 120, c.late)
+			for _, q := range s.reqs[:3] {
+				q.Flags = []string{"buffered"}
+			}
+			s.more = c.more
+			w, err := Why(&records{recs: s.records()}, Whereabouts{Run: "x"}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var bad []string
+			for _, st := range w.Stages {
+				if st.State == StageBad {
+					bad = append(bad, st.Name)
+				}
+			}
+			first, _, _ := strings.Cut(c.stages, " ")
+			if strings.Join(bad, " ") != c.stages || w.Stage != first {
+				t.Errorf("stages %v, stage %s", bad, w.Stage)
+			}
+			if notes := strings.Join(w.Notes, "\n"); !strings.Contains(notes, "3 answers flagged buffered") {
+				t.Errorf("notes: %q", notes)
+			}
+		})
+	}
+}

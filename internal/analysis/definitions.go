@@ -13,7 +13,7 @@ func Definitions() []Definition { return catalog.All() }
 // they are shown.
 func MetricDefinitions() []Definition { return catalog.Of(catalog.KindMetric) }
 
-// DefinitionOf is that of a row or fact of a window.
+// DefinitionOf is that of a row or fact of a window, or of a word of the report.
 func DefinitionOf(name string) (Definition, bool) {
-	return catalog.Find(name, catalog.KindSystem, catalog.KindFact)
+	return catalog.Find(name, catalog.KindSystem, catalog.KindFact, catalog.KindTerm)
 }

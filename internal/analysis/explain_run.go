@@ -172,6 +172,9 @@ func (x *explainer) evidence(name string) {
 		x.count("retried")
 	case "client_bound":
 		x.load("pacer_lag_p99_ms")
+		if !r.open() && x.e.RequestsAre != "" {
+			x.e.RequestsAre += "; those of the start are not judged"
+		}
 	case "slot_wait":
 		x.load("slot_wait_share")
 	case "not_streamed":

@@ -158,6 +158,9 @@ func (w *why) triage() *Triage {
 		}
 	}
 	t.Notes = w.res.Notes
+	if n := w.res.Counts.Flags["buffered"]; n > 0 && w.missed("client_bound") != nil {
+		t.Notes = append(slices.Clip(t.Notes), fmt.Sprintf("%s flagged buffered: as the client was late, their bunches may be its own, or those of a server on the same machine", plural(n, "answer")))
+	}
 	if w.at.Log != nil {
 		t.Log = w.at.Log.worth()
 	}
@@ -229,7 +232,7 @@ func (w *why) judge() {
 	case !w.res.Verdict.Fit:
 		t.State = StateUnfit
 		if t.Stage = StageRecord; len(t.Missed) > 0 {
-			t.Stage = checkStage(t.Missed[0].Name)
+			t.Stage = w.checkStages(t.Missed[0].Name)[0]
 		}
 		t.Line = strings.TrimPrefix(w.res.Verdict.Line, "NOT fit for use: ")
 	case len(t.Missed) > 0 || len(t.Notes) > 0:
@@ -263,7 +266,9 @@ func (w *why) stages() {
 	}
 	for _, c := range w.t.Missed {
 		if c.Severity == SeverityFail && c.Name != CheckFailures && c.Name != "tape_complete" {
-			bad[checkStage(c.Name)] = append(bad[checkStage(c.Name)], missed[c.Name])
+			for _, s := range w.checkStages(c.Name) {
+				bad[s] = append(bad[s], missed[c.Name])
+			}
 		}
 	}
 	n := w.res.Counts
@@ -479,6 +484,18 @@ func WhyNoAnalysis(at Whereabouts, what string) *Triage {
 	}
 	t.Next = []Step{{"tokentape report " + at.Run, "makes the numbers again from the tape, and sends nothing: with another version, or on a machine with more memory. The tape is as it was"}}
 	return t
+}
+
+// checkStages are the stages in which a check finds fault, the first first. That the
+// client read late is about streams, that it sent late is about requests.
+func (w *why) checkStages(name string) []string {
+	if _, over := clientWaited(w.res); name == "client_bound" && over {
+		if w.run.lateness(w.res).bound {
+			return []string{StageRequest, StageStream}
+		}
+		return []string{StageStream}
+	}
+	return []string{checkStage(name)}
 }
 
 // checkStage is the stage in which a check finds fault.

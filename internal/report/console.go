@@ -410,6 +410,9 @@ func (c *console) glossary() {
 	for _, t := range speculated(c.r.Windows) {
 		c.hang("  "+pad(t.title, 14, false)+" ", t.text, dim)
 	}
+	for _, t := range c.loadTerms() {
+		c.hang("  "+pad(t.name, 14, false)+" ", t.text, dim)
+	}
 	if len(c.metrics) > 0 {
 		for _, t := range footings {
 			c.hang("  "+pad(t.title, 14, false)+" ", t.text, dim)

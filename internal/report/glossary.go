@@ -38,7 +38,7 @@ var speculation = []struct {
 	{acceptRate, rowTerm("accept_rate")},
 }
 
-// rowTerm is a row or fact of a window as a term.
+// rowTerm is a row or fact of a window, or a word of the report, as a term.
 func rowTerm(name string) term {
 	d, _ := analysis.DefinitionOf(name)
 	return term{d.Name, d.Title, d.Definition}
@@ -51,6 +51,17 @@ func speculated(ws []analysis.Window) []term {
 		if slices.ContainsFunc(ws, func(w analysis.Window) bool { v, _ := s.of(&w); return v != nil }) {
 			ts = append(ts, s.term)
 		}
+	}
+	return ts
+}
+
+// loadTerms are words of the load's rows that need telling.
+func (c *console) loadTerms() (ts []term) {
+	if l := c.r.Load; l.Loop == "closed" && l.PacerLagP99MS != nil {
+		ts = append(ts, rowTerm("start"))
+	}
+	if c.r.Load.ClientWaitReads != nil {
+		ts = append(ts, rowTerm("client wait"))
 	}
 	return ts
 }

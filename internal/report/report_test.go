@@ -411,3 +411,21 @@ func TestTablesFit(t *testing.T) {
 		t.Errorf("%q\nwant\n%q", got, want)
 	}
 }
+
+// The full page tells the words of the load's rows that it shows, and no others.
+func TestGlossaryOfLoad(t *testing.T) {
+	r := one()
+	r.Load.Loop, r.Load.PacerLagP99MS, r.Load.ClientWaitReads = "open", p(1.0), nil
+	for range 2 {
+		shown := r.Load.ClientWaitReads != nil
+		for lang, want := range map[string][]string{"en": {"Pacer lag with the start counts them", "had lain in the client's kernel"}, zh: {"闭环最先的 C 次发送", "于客户端内核中停留"}} {
+			got := text(t, r, consoleOf(Options{Width: 100_000, Full: true, Lang: lang}))
+			for _, w := range want {
+				if strings.Contains(got, w) != shown {
+					t.Errorf("%s, shown %t: %q\n%s", lang, shown, w, got)
+				}
+			}
+		}
+		r.Load.Loop, r.Load.ClientWaitReads = "closed", p[int64](200)
+	}
+}

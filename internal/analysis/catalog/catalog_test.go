@@ -203,7 +203,8 @@ func TestAskPrintedNames(t *testing.T) {
 		"service time": {Name: "service time", Kind: KindTerm}, "Convention": {Name: "convention", Kind: KindTerm}, "token event": {Name: "token event", Kind: KindTerm},
 		"open loop": {Name: "open loop", Kind: KindTerm}, "closed loop": {Name: "closed loop", Kind: KindTerm}, "running counts": {Name: "running counts", Kind: KindTerm},
 		"inferred zeros": {Name: "inferred zero", Kind: KindTerm}, "no intervals": {Name: "no intervals", Kind: KindTerm}, "parts unlike": {Name: "no intervals", Kind: KindTerm}, "n_eff": {Name: "n_eff", Kind: KindTerm},
-		"failed": {Name: "counts.failed", Kind: KindCount},
+		"failed": {Name: "counts.failed", Kind: KindCount}, "client wait": {Name: "client wait", Kind: KindTerm}, "client_wait": {Name: "load.client_wait_p99_ms", Kind: KindLoad},
+		"with the start": {Name: "start", Kind: KindTerm}, "pacer lag after the start": {Name: "start", Kind: KindTerm}, "buffered": {Name: "buffered", Kind: KindTerm},
 	} {
 		got, err := Ask(word)
 		if err != nil || got.Name != want.Name || got.Kind != want.Kind || got.Stat != want.Stat || got.Window != want.Window {

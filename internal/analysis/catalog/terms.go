@@ -12,6 +12,9 @@ var terms = []Entry{
 	{Name: "open loop", Kind: KindTerm, Definition: "requests go out when they are due, whether or not others have ended: a rate or a schedule is offered"},
 	{Name: "closed loop", Kind: KindTerm, Definition: "the next request goes out when one ends, so that C are in flight: the server sets the rate"},
 	{Name: "partly open loop", Kind: KindTerm, Definition: "sessions are due like requests of an open loop; the turns within one follow its answers"},
+	{Name: "start", Kind: KindTerm, Definition: "the first C sends of a closed loop, warm-up among them: all are due at once, and only their order is the client's. Pacer lag with the start counts them, pacer lag after the start does not; client_bound judges the latter"},
+	{Name: "client wait", Kind: KindTerm, Definition: "how long what came had lain in the client's kernel before tokentape read it, by the kernel's stamps of the packets: so much too late are the stamps of token events, at least (load.client_wait_p99_ms; judged by client_bound)"},
+	{Name: "buffered", Kind: KindTerm, Definition: "a flag of an answer whose token events came in bunches: of 4 gaps between them or more, over 80 % are below 1 ms. Its numbers stay as measured. A proxy or the server held them back, or a client that read late (client_bound); counts.flags.buffered is how many"},
 	{Name: "token event", Kind: KindTerm, Definition: "an event of a stream that carries generated output: text, reasoning, a tool call, or a grown running count; role-only chunks, usage, finish and [DONE] are none"},
 	{Name: "running counts", Kind: KindTerm, Definition: "token counts so far that a server sends in every event; they tell how many tokens the first event carried, which is else taken for 1, and let tokens be spread over events exactly"},
 	{Name: "cohort", Kind: KindTerm, Definition: "the ok requests whose latencies a window's table is made of; by rule those that start in it, and not all that touched it"},
@@ -36,6 +39,8 @@ var called = map[string]string{
 	"acceptance length": "accept_length", "acceptance rate": "accept_rate", "in flight": "load.concurrency_mean",
 	"inferred zeros": "inferred zero", "running count": "running counts", "released": "release", "service times": "service time",
 	"parts unlike": "no intervals", "token events": "token event", "from due": "due",
+	"client_wait": "load.client_wait_p99_ms", "the start": "start", "with the start": "start", "after the start": "start",
+	"pacer_lag": "pacer_lag_ms", "pacer lag with the start": "start", "pacer lag after the start": "start",
 }
 
 // said is the name of the entry that tables call so, in any case of letters; the
