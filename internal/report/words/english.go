@@ -12,7 +12,7 @@ var names = strings.Fields(`ttft ttfo tpot itl e2e slo token tokens tok tokenize
 	ms s ns min h kb mb gb mib gib cpu gpu gc io api json csv svg html http https tls url id ids json curl keep-alive ttl kv pd
 	whole steady stable bounded custom seconds rows prepare warmup measure tail probe
 	ok timeout reset connect redirect aborted filtered client speculation failures bursts repeats attempts
-	tokentape runs run.log explain report compare why show view plan git
+	tokentape runs run.log explain report compare why show view plan doctor git
 	holm hodges lehmann student aisbench aiperf vllm sglang openai llama-server prometheus go gogc gomaxprocs
 	resolve connect tls models engine unified summary cgroup cancelled
 	post get run cpus openai-chat sglang-generate stop length abort eos zero auto cycle decode prefill sim mix mixed router`)
