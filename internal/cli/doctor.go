@@ -46,15 +46,16 @@ whether the machine keeps its speed, other work, limits of descriptors, ports an
 envelope: how many streams at which token rate it reads before the 99th
 percentile of a stamp's error passes 1 ms, by short loads against a server that
 it starts in another process, which writes down what it did. That takes under
-30 s, with --quick under 8 s, and nothing leaves this host.
+30 s, with --quick under 9 s, and nothing leaves this host without --url.
 
 With --url, the name in it is looked up and five connections are made to the
 server, with two GETs of its model list over each. Nothing else is sent.
 
 With a spec (or its flags) doctor says whether this host can carry that load, of a
 sweep or a search the largest, and exits 5 when it cannot, or no load at all. The
-envelope is kept in the user's folder of caches; each later run is held against it
-in its verdict (client_envelope).`,
+envelope is kept in the user's folder of caches, a quick look's or a busy machine's
+not over a better one of the last 7 days; each later run is held against it in its
+verdict (client_envelope).`,
 		Example: `  tokentape doctor
   tokentape doctor spec.yaml --concurrency 500
   tokentape doctor --quick --url HOST:PORT --json`,
@@ -102,7 +103,8 @@ type doctorReport struct {
 	Verdict  string         `json:"verdict"`  // the worst of the items'
 	Items    []doctor.Item  `json:"items"`
 	Envelope *tape.Envelope `json:"envelope"`
-	Kept     string         `json:"kept,omitempty"` // file of the envelope, when it was written
+	Kept     string         `json:"kept,omitempty"`  // file of the envelope, when it was written
+	Stays    string         `json:"stays,omitempty"` // the same, when it holds a sounder look that this one did not replace
 }
 
 func (a *app) doctor(ctx context.Context, args []string, f *specFlags, o doctorOptions) error {
@@ -151,20 +153,27 @@ func (a *app) doctor(ctx context.Context, args []string, f *specFlags, o doctorO
 	rep.Items = append(doctor.Host(r), reach...)
 	target, failed := a.doctorTarget(ctx, clk, j, f)
 	rep.Items = append(rep.Items, target...)
+	before, path, _ := keptEnvelope(host) // what cannot be read is replaced
+	judge := before                       // of the plan, as later of runs
 	if env != nil {
 		env.Measured, rep.Envelope = rep.Measured, env
-		if most, _ := env.Most(); most == 0 {
-			fmt.Fprintln(a.stderr, "no load held, so that there is no envelope to keep") // nor to hold runs against
-		} else if !o.noSave {
-			rep.Kept, why = keepEnvelope(host, env)
-			if why != "" {
-				fmt.Fprintln(a.stderr, "the envelope could not be kept: "+why)
-			}
+		k := &doctor.Kept{Tool: versionNumber, Host: doctor.FactsOf(host, mostDescriptors()), Look: doctor.LookFull, Busy: r.OtherCores(), Envelope: *env}
+		if o.quick {
+			k.Look = doctor.LookQuick
 		}
-		rep.Items = append(rep.Items, doctor.Bounded(doctor.Envelope(env, true, ""), env, r.Machine))
+		item := doctor.Bounded(doctor.Envelope(k, true, ""), env, r.Machine)
+		if !k.Wins(before) {
+			rep.Stays = path
+			item.Value += "; not kept: what stays is the envelope of " + before.Of()
+		} else if judge = k; !o.noSave {
+			rep.Kept = a.keepEnvelope(path, k)
+		}
+		rep.Items = append(rep.Items, item)
 	} else {
-		rep.Envelope, _ = knownEnvelope(host)
-		item := doctor.Envelope(rep.Envelope, false, cmp.Or(why, "not measured, and none is kept"))
+		if before != nil {
+			rep.Envelope = &before.Envelope
+		}
+		item := doctor.Envelope(before, false, cmp.Or(why, "not measured, and none is kept"))
 		if why != "" && item.Verdict != doctor.None { // of another day
 			item.Verdict, item.Value, item.Do = doctor.Note, "not measured now, for "+why+"; the one that is kept: "+item.Value, "what is SHORT above, then tokentape doctor again"
 		}
@@ -174,7 +183,7 @@ func (a *app) doctor(ctx context.Context, args []string, f *specFlags, o doctorO
 		rep.Items = append(rep.Items, item)
 	}
 	if planned != nil {
-		rep.Items = append(rep.Items, doctor.Carry(*planned, rep.Envelope, r.Machine)...)
+		rep.Items = append(rep.Items, doctor.Carry(*planned, judge, r.Machine)...)
 	}
 	rep.Verdict = worstOf(rep.Items)
 	if err := a.printDoctor(rep, planned != nil, failed != nil, o.json); err != nil {
@@ -307,6 +316,9 @@ func (a *app) measure(ctx context.Context, clk *clock.Clock, m resource.Machine,
 	}
 	defer srv.stop()
 	trip, err := doctor.Reach(ctx, clk, doctor.Direct(), srv.url+"/", nil, 8)
+	if err == nil {
+		doctor.Told(ctx, clk, doctor.Direct(), srv.url+"/", time.Second, &trip)
+	}
 	items = []doctor.Item{doctor.Loopback(trip, err), doctor.Stamps(trip)}
 	if o.noEnvelope {
 		return items, nil, ""
@@ -403,29 +415,45 @@ func maskError(j *job, err error) error {
 	return errors.New(j.mask(err.Error()))
 }
 
-// keepEnvelope keeps what was measured for later runs of the same host; why: it could not.
-func keepEnvelope(h tape.Host, e *tape.Envelope) (path, why string) {
-	dir, err := os.UserCacheDir()
-	if err == nil {
-		f := doctor.FactsOf(h, mostDescriptors())
-		path = doctor.KeptPath(dir, f)
-		err = doctor.Keep(path, doctor.Kept{Tool: versionNumber, Host: f, Envelope: *e})
+// keepEnvelope keeps what was measured for later runs of the same host, and returns the
+// file; "": nothing was, and it has said why.
+func (a *app) keepEnvelope(path string, k *doctor.Kept) string {
+	if most, _ := k.Envelope.Most(); most == 0 {
+		fmt.Fprintln(a.stderr, "no load held, so that there is no envelope to keep") // nor to hold runs against
+		return ""
+	}
+	err := errors.New("there is no folder for caches (HOME, XDG_CACHE_HOME)")
+	if path != "" {
+		err = doctor.Keep(path, *k)
 	}
 	if err != nil {
-		return "", err.Error()
+		fmt.Fprintln(a.stderr, "the envelope could not be kept: "+err.Error())
+		return ""
 	}
-	return path, ""
+	return path
 }
 
-// knownEnvelope is what doctor kept of this host; nil when it did not, or when the file
-// cannot be read, which the error says.
-func knownEnvelope(h tape.Host) (*tape.Envelope, error) {
+// keptEnvelope is what doctor kept of this host, and its file; nil when it did not, or
+// when the file cannot be read, which the error says. path is "" without a folder of caches.
+func keptEnvelope(h tape.Host) (k *doctor.Kept, path string, err error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return nil, nil // no home, so nothing was kept
+		return nil, "", nil // no home, so nothing was kept
 	}
 	f := doctor.FactsOf(h, mostDescriptors())
-	return doctor.Known(doctor.KeptPath(dir, f), f)
+	path = doctor.KeptPath(dir, f)
+	k, err = doctor.Known(path, f)
+	return k, path, err
+}
+
+// knownEnvelope is the envelope of this host that runs are held against; nil when none is
+// kept.
+func knownEnvelope(h tape.Host) (*tape.Envelope, error) {
+	k, _, err := keptEnvelope(h)
+	if k == nil {
+		return nil, err
+	}
+	return &k.Envelope, err
 }
 
 // mostDescriptors is how many a run may open here, which raises its soft limit to the hard
@@ -492,6 +520,9 @@ func (a *app) printDoctor(rep doctorReport, plan, unreached, asJSON bool) error 
 	}
 	if rep.Kept != "" {
 		fmt.Fprintf(&b, "the envelope is kept in %s\n", rep.Kept)
+	}
+	if rep.Stays != "" {
+		fmt.Fprintf(&b, "the kept envelope stays, for a full look beside little other work stands for a week; to keep that of the next look delete %s\n", rep.Stays)
 	}
 	if _, err := io.WriteString(a.stdout, b.String()); err != nil {
 		return &exitError{code: exitInternal, msg: err.Error()}

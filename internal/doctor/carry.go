@@ -19,8 +19,8 @@ type Planned struct {
 }
 
 // Carry holds a planned load against the machine and its envelope, nil for none.
-func Carry(p Planned, e *tape.Envelope, m resource.Machine) []Item {
-	return []Item{carryResources(p, m), carryEnvelope(p, e)}
+func Carry(p Planned, k *Kept, m resource.Machine) []Item {
+	return []Item{carryResources(p, m), carryEnvelope(p, k)}
 }
 
 func carryResources(p Planned, m resource.Machine) Item {
@@ -38,19 +38,19 @@ func carryResources(p Planned, m resource.Machine) Item {
 	return i
 }
 
-func carryEnvelope(p Planned, e *tape.Envelope) Item {
+func carryEnvelope(p Planned, k *Kept) Item {
 	how := "the plan's streams and tokens/s against the envelope; " + p.How
 	if p.Streams == 0 && p.Events == 0 {
 		return absent("plan_envelope", "neither how many streams nor how many tokens/s are known: "+p.How, how)
 	}
-	if e == nil {
+	if k == nil {
 		i := absent("plan_envelope", "the envelope of this host is not known", how)
 		i.Do = "tokentape doctor, without --no-envelope, measures it"
 		return i
 	}
 	i := Item{Name: "plan_envelope", Verdict: OK, How: how}
-	i.Value = fmt.Sprintf("%s, %s", streams(p.Streams), events(p.Events))
-	over, limit := Beyond(e, p.Streams, p.Events)
+	i.Value = fmt.Sprintf("%s, %s; by the envelope of %s", streams(p.Streams), events(p.Events), k.Of())
+	over, limit := Beyond(&k.Envelope, p.Streams, p.Events)
 	i.Limit = limit
 	return i.judge(!over, Short, "fewer streams (load.concurrency) or a lower load.rate, a faster or quieter host, or several hosts whose tapes tokentape merge puts together")
 }
@@ -66,17 +66,27 @@ func Beyond(e *tape.Envelope, n int64, perSecond float64) (over bool, limit stri
 	if !ok {
 		return true, streams(most)
 	}
-	return perSecond > room, fmt.Sprintf("%s with %s or more; %s at most", events(room), streams(max(n, 1)), events(fastest))
+	if limit = events(room); n > 0 {
+		limit += " with " + streams(n)
+	}
+	if fastest > room {
+		limit += fmt.Sprintf(", %s with fewer", events(fastest))
+	}
+	return perSecond > room, limit
 }
 
 func streams(n int64) string {
-	switch n {
-	case 0:
+	if n == 0 {
 		return "streams not known"
-	case 1:
-		return "1 stream"
 	}
-	return fmt.Sprintf("%d streams", n)
+	return plural(n, "stream")
+}
+
+func plural(n int64, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 func events(perSecond float64) string {
@@ -86,23 +96,24 @@ func events(perSecond float64) string {
 	return fmt.Sprintf("%.0f tokens/s", perSecond)
 }
 
-// Envelope is the item of what was measured; nil: nothing was. fresh: just now.
-func Envelope(e *tape.Envelope, fresh bool, why string) Item {
+// Envelope is the item of what was measured; nil: nothing was, and why. fresh: just now.
+func Envelope(k *Kept, fresh bool, why string) Item {
 	const how = "streams of the built-in server in another process of this host, one token an event, each on deadlines of its own: the client's stamps less the moments just before the server's writes, 99th percentile over 90 % or more of the events asked for; twice where it was too much"
-	if e == nil || len(e.Points) == 0 {
+	if k == nil || len(k.Envelope.Points) == 0 {
 		i := absent("envelope", why, how)
 		i.Do = "tokentape doctor measures it"
 		return i
 	}
+	e, of := &k.Envelope, k.how()
 	i := Item{Name: "envelope", How: how, Limit: "p99 stamp error " + round(time.Duration(e.Limit))}
 	if !fresh {
-		i.How = "measured at " + e.Measured + ": " + how
+		of = "measured " + k.Of()
 	}
 	const mend = "end what else runs here, and measure again: tokentape doctor"
 	most, fastest := e.Most()
 	if most == 0 {
 		p := e.Points[0]
-		i.Value = fmt.Sprintf("not even %s at %g tokens/s each: p99 error %s, %.0f events/s came", streams(p.Streams), p.Rate, round(time.Duration(p.Error)), p.Events)
+		i.Value = fmt.Sprintf("not even %s at %g tokens/s each: p99 error %s, %.0f events/s came; %s", streams(p.Streams), p.Rate, round(time.Duration(p.Error)), p.Events, of)
 		return i.judge(false, Note, mend)
 	}
 	var each []string
@@ -131,7 +142,7 @@ func Envelope(e *tape.Envelope, fresh bool, why string) Item {
 		}
 		each = append(each, text)
 	}
-	i.Value = strings.Join(each, "; ")
+	i.Value = strings.Join(append(each, of), "; ")
 	return i.number(fastest, "events/s").judge(all, Note, "tokens may come no quicker than at the rate that held, or "+mend)
 }
 

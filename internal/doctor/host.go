@@ -193,13 +193,23 @@ func quota(r Readings) Item {
 	return i.number(held, "periods").judge(held == 0, Note, "a higher limit (resources.limits.cpu, docker --cpus), or none: a process that is held back stands still for tens of milliseconds")
 }
 
+// OtherCores is how many cores were busy with other work than doctor's; absent: not
+// observed.
+func (r Readings) OtherCores() tape.Opt[float64] {
+	a, b := r.Before.Busy, r.After.Busy
+	if !a.OK || !b.OK || r.Took <= 0 || r.Host.CPUs < 1 {
+		return tape.Opt[float64]{}
+	}
+	return tape.Some(max((b.V-a.V)/100/r.Took.Seconds()-r.CPU, 0))
+}
+
 func others(r Readings) Item {
 	how := fmt.Sprintf("/proc/stat less doctor's own processor time, over the %s of this look", round(r.Took))
-	a, b := r.Before, r.After
-	if !a.Busy.OK || !b.Busy.OK || r.Took <= 0 || r.Host.CPUs < 1 {
+	busy := r.OtherCores()
+	if !busy.OK {
 		return absent("other_load", "not observed", how)
 	}
-	cores := max((b.Busy.V-a.Busy.V)/100/r.Took.Seconds()-r.CPU, 0)
+	cores := busy.V
 	limit := othersShare * float64(r.Host.CPUs)
 	i := Item{Name: "other_load", Value: fmt.Sprintf("%.2f cores are busy with other work, of %d", cores, r.Host.CPUs), Limit: fmt.Sprintf("%.2g cores", limit), How: how}
 	return i.number(cores, "cores").judge(cores <= limit, Note, "end it, or move the load to a machine of its own: what is measured here is measured beside it")

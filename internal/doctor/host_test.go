@@ -3,6 +3,7 @@ package doctor
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -110,11 +111,12 @@ func TestCount(t *testing.T) {
 }
 
 func TestCarry(t *testing.T) {
-	e := &tape.Envelope{Limit: 1e6, Points: []tape.EnvelopePoint{{Streams: 500, Rate: 20, Events: 10000, Held: true}, {Streams: 1000, Rate: 20, Events: 19000}, {Streams: 200, Rate: 100, Events: 20000, Held: true}}}
+	kept := func(e tape.Envelope) *Kept { return &Kept{Look: LookFull, Envelope: e} }
+	e := kept(tape.Envelope{Limit: 1e6, Points: []tape.EnvelopePoint{{Streams: 500, Rate: 20, Events: 10000, Held: true}, {Streams: 1000, Rate: 20, Events: 19000}, {Streams: 200, Rate: 100, Events: 20000, Held: true}}})
 	m := fine().Machine
 	for name, tc := range map[string]struct {
 		p         Planned
-		e         *tape.Envelope
+		e         *Kept
 		resources string
 		envelope  string
 	}{
@@ -125,7 +127,7 @@ func TestCarry(t *testing.T) {
 		"descriptors":             {Planned{Streams: 90000, Events: 1, Need: resource.Need{InFlight: 90000, Servers: 1}}, nil, Short, None},
 		"nothing known of either": {Planned{Need: resource.Need{Rate: 1, All: 10}}, e, OK, None},
 		"events alone":            {Planned{Events: 30000, Need: resource.Need{Rate: 1, All: 10}}, e, OK, Short},
-		"nothing held":            {Planned{Streams: 1, Events: 1, Need: resource.Need{InFlight: 1}}, &tape.Envelope{Points: []tape.EnvelopePoint{{Streams: 64}}}, OK, Short},
+		"nothing held":            {Planned{Streams: 1, Events: 1, Need: resource.Need{InFlight: 1}}, kept(tape.Envelope{Points: []tape.EnvelopePoint{{Streams: 64}}}), OK, Short},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Carry(tc.p, tc.e, m)
@@ -144,18 +146,18 @@ func TestCarry(t *testing.T) {
 func TestKeep(t *testing.T) {
 	f := FactsOf(tape.Host{Name: "h", CPUs: 2, Memory: 16<<30 + 12345}, 1<<20)
 	path := KeptPath(t.TempDir(), f)
-	if e, err := Known(path, f); e != nil || err != nil {
-		t.Errorf("nothing was kept: %+v, %v", e, err)
+	if k, err := Known(path, f); k != nil || err != nil {
+		t.Errorf("nothing was kept: %+v, %v", k, err)
 	}
-	k := Kept{Tool: "1", Host: f, Envelope: tape.Envelope{Measured: "2026-01-02T03:04:05Z", Limit: 1e6, Points: []tape.EnvelopePoint{{Streams: 3, Rate: 5, Events: 15, Error: 9, Held: true}}}}
+	k := Kept{Tool: "1", Host: f, Look: LookQuick, Busy: tape.Some(0.), Envelope: tape.Envelope{Measured: "2026-01-02T03:04:05Z", Limit: 1e6, Points: []tape.EnvelopePoint{{Streams: 3, Rate: 5, Events: 15, Error: 9, Held: true}}}}
 	for range 2 { // the second replaces the first
 		if err := Keep(path, k); err != nil {
 			t.Fatal(err)
 		}
 	}
-	e, err := Known(path, f)
-	if err != nil || len(e.Points) != 1 || e.Points[0] != k.Envelope.Points[0] || e.Measured != k.Envelope.Measured {
-		t.Errorf("%+v, %v", e, err)
+	got, err := Known(path, f)
+	if k.Schema = KeptSchema; err != nil || !reflect.DeepEqual(got, &k) {
+		t.Errorf("%+v, %v", got, err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
@@ -201,10 +203,25 @@ func TestEnvelopeItem(t *testing.T) {
 		"too little":   {&tape.Envelope{Limit: 1e6, Points: []tape.EnvelopePoint{p(64, 20, true), {Streams: 64, Rate: 100, Events: 3000, Error: 400_000}}}, Note, "not even 64 streams (3000 of 6400/s came)"},
 		"nothing held": {&tape.Envelope{Limit: 1e6, Points: []tape.EnvelopePoint{p(64, 20, false)}}, Note, "not even 64 streams at 20 tokens/s each"},
 	} {
-		if i := Envelope(tc.e, true, "because"); i.Verdict != tc.verdict || !strings.Contains(i.Value, tc.value) || (i.Verdict == Note) != (i.Do != "" && i.Verdict != None) {
+		var k *Kept
+		if tc.e != nil {
+			k = &Kept{Look: LookQuick, Busy: tape.Some(1.64), Envelope: *tc.e}
+			tc.value += "|quick, beside 1.6 busy cores"
+		}
+		if i := Envelope(k, true, "because"); i.Verdict != tc.verdict || !has(i.Value, tc.value) || (i.Verdict == Note) != (i.Do != "" && i.Verdict != None) {
 			t.Errorf("%s: %+v", name, i)
 		}
 	}
+}
+
+// has reports whether text has all parts of want, which | parts.
+func has(text, want string) bool {
+	for w := range strings.SplitSeq(want, "|") {
+		if !strings.Contains(text, w) {
+			return false
+		}
+	}
+	return true
 }
 
 // Durations that stand below each other have one unit, and keep their digits.
@@ -264,11 +281,11 @@ func TestFewDescriptors(t *testing.T) {
 	low := resource.Machine{Soft: 200, Open: 10, Ports: 28000, Available: 4 << 30}
 	high := low
 	high.Soft = 1 << 20
-	e := &tape.Envelope{Limit: 1e6, Points: []tape.EnvelopePoint{{Streams: MostStreams(low), Rate: 50, Events: 3000, Error: 9, Held: true}}}
-	if i := Bounded(Envelope(e, true, ""), e, low); i.Verdict != Note || !strings.Contains(i.Value, "the limit of 200 descriptors ended it, not the host") || !strings.Contains(i.Do, "ulimit") {
+	k := &Kept{Envelope: tape.Envelope{Limit: 1e6, Points: []tape.EnvelopePoint{{Streams: MostStreams(low), Rate: 50, Events: 3000, Error: 9, Held: true}}}}
+	if i := Bounded(Envelope(k, true, ""), &k.Envelope, low); i.Verdict != Note || !strings.Contains(i.Value, "the limit of 200 descriptors ended it, not the host") || !strings.Contains(i.Do, "ulimit") {
 		t.Errorf("%+v", i)
 	}
-	if i := Bounded(Envelope(e, true, ""), e, high); i.Verdict != OK {
+	if i := Bounded(Envelope(k, true, ""), &k.Envelope, high); i.Verdict != OK {
 		t.Errorf("%+v", i)
 	}
 	if few := Few(low); few != "" {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"tokentape/tape"
 )
@@ -18,10 +19,55 @@ const KeptSchema = "tokentape.envelope/1"
 
 // Kept is an envelope in a file, with what it was measured on.
 type Kept struct {
-	Schema   string        `json:"schema"`
-	Tool     string        `json:"tool"` // version
-	Host     Facts         `json:"host"`
-	Envelope tape.Envelope `json:"envelope"`
+	Schema string `json:"schema"`
+	Tool   string `json:"tool"` // version
+	Host   Facts  `json:"host"`
+	Look   string `json:"look,omitempty"` // LookFull or LookQuick; "": not recorded, by an older doctor
+	// Busy cores of other work during the look; absent: not observed, or not recorded.
+	Busy     tape.Opt[float64] `json:"busy_cores,omitzero"`
+	Envelope tape.Envelope     `json:"envelope"`
+}
+
+// What kind of look an envelope is of.
+const (
+	LookFull  = "full"
+	LookQuick = "quick"
+)
+
+// lasts is how long a sound look stands against lesser ones.
+const lasts = 7 * 24 * time.Hour
+
+// Sound reports whether the look was a full one, and was not seen to be beside more other
+// work than the item other_load allows.
+func (k *Kept) Sound() bool {
+	return k.Look == LookFull && !(k.Busy.OK && k.Busy.V > othersShare*float64(k.Host.CPUs))
+}
+
+// Wins reports whether k replaces what was kept before, nil for nothing: it does, unless it
+// is not sound, and before is, of the same version and of the week before k.
+func (k *Kept) Wins(before *Kept) bool {
+	if before == nil || k.Sound() || !before.Sound() || k.Tool != before.Tool {
+		return true
+	}
+	then, err := time.Parse(time.RFC3339, before.Envelope.Measured)
+	now, err2 := time.Parse(time.RFC3339, k.Envelope.Measured)
+	age := now.Sub(then)
+	return err != nil || err2 != nil || age < 0 || age > lasts
+}
+
+// Of says of which look the envelope is: when, of what kind, and beside what.
+func (k *Kept) Of() string { return k.Envelope.Measured + ", " + k.how() }
+
+// how is Of without the time.
+func (k *Kept) how() string {
+	look := k.Look
+	if look == "" {
+		return "full or quick was not recorded"
+	}
+	if !k.Busy.OK {
+		return look + ", other load not observed"
+	}
+	return fmt.Sprintf("%s, beside %.1f busy cores", look, k.Busy.V)
 }
 
 // Facts are what an envelope depends on: with other ones it is another host.
@@ -85,7 +131,7 @@ func Keep(path string, k Kept) error {
 }
 
 // Known reads a kept envelope; nil without an error when there is none.
-func Known(path string, f Facts) (*tape.Envelope, error) {
+func Known(path string, f Facts) (*Kept, error) {
 	b, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -100,5 +146,5 @@ func Known(path string, f Facts) (*tape.Envelope, error) {
 	if k.Schema != KeptSchema || k.Host != f || len(k.Envelope.Points) == 0 || k.Envelope.Limit <= 0 {
 		return nil, fmt.Errorf("%s: not an envelope of this host", path)
 	}
-	return &k.Envelope, nil
+	return &k, nil
 }

@@ -115,3 +115,27 @@ func TestReach(t *testing.T) {
 		t.Error("no connection, and no error")
 	}
 }
+
+// Told asks on for as long as nothing is told, over one connection, and not a GET longer.
+func TestTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clk, l := clock.New(), memnet.Listen()
+		conns := map[string]int64{}
+		hs := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { conns[r.RemoteAddr]++ })}
+		go func() { _ = hs.Serve(l) }()
+		defer hs.Close()
+		trip := Trip{Asked: 16}
+		begin := clk.Now()
+		Told(context.Background(), clk, client.Config{Dial: l.Dial}, "http://doctor.test/", time.Second, &trip) // memory has no stamps
+		if took := time.Duration(clk.Now() - begin); took != time.Second || trip.Waits != 0 || trip.Asked != 16+51 || len(conns) != 1 {
+			t.Errorf("%+v over %d connections in %s", trip, len(conns), took)
+		}
+		if i := Stamps(trip); i.Verdict != None || !strings.Contains(i.Value, "nothing in 67 answers this time: a run says itself") || i.Do == "" {
+			t.Errorf("%+v", i)
+		}
+		trip = Trip{Asked: 16, Waits: 2}
+		if Told(context.Background(), clk, client.Config{Dial: l.Dial}, "http://doctor.test/", time.Second, &trip); trip.Asked != 16 || Stamps(trip).Verdict != OK {
+			t.Errorf("told already, and asked on: %+v", trip)
+		}
+	})
+}
