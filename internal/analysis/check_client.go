@@ -32,8 +32,9 @@ const (
 // not counted.
 //
 // Client wait looks at the stamps themselves. Where it shows that bytes were read in
-// time, late sends alone did not make the numbers unless they were grossly late: what
-// is below that is send_delay's.
+// time, late sends alone did not make the numbers of an open loop unless they were
+// grossly late: what is below that is send_delay's. In a closed loop each late send
+// keeps a slot empty, and throughput is what it was.
 func (r *run) clientBound(res *Results, late lateness) Check {
 	c := Check{Name: "client_bound", Severity: SeverityFail, Result: ResultNone, Unit: "ms", Why: "no pacer lag and no client samples on the tape",
 		Do: "use a faster or quieter client machine, or a lower load.rate or load.concurrency; tokentape doctor says what this host can carry"}
@@ -138,7 +139,7 @@ func (r *run) lateness(res *Results) (l lateness) {
 	case over(l.usual) < 2:
 		l.word += fmt.Sprintf(": 1 late send of %s, not counted", thousands(int64(len(lags))))
 		return l
-	case !r.readInTime():
+	case !r.open() || !r.readInTime(): // in a closed loop late sends hold the load itself up
 		l.bound = true
 		return l
 	}

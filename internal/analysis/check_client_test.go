@@ -95,6 +95,21 @@ func TestReadInTimeExcusesOnlyLateSends(t *testing.T) {
 	}
 }
 
+// In a closed loop late sends are lost throughput, however well bytes were read.
+func TestReadInTimeExcusesNoClosedLoop(t *testing.T) {
+	s := &script{reason: tape.ReasonCompleted, plan: 100, spec: `{"load":{"requests":100,"concurrency":1}}`, more: []tape.Record{waited(many(200, msec/5)...)}}
+	const busy, lag = 10 * msec, 40 * msec // of each cycle
+	for i := range int64(100) {
+		q := ok(i, i*(busy+lag), every(5, busy/10, busy/10)...)
+		q.TReady = tape.Some(q.TReleased.V)
+		s.reqs = append(s.reqs, q)
+	}
+	s.late(0, 100, lag)
+	if k := check(t, s.analyse(t, Options{}), "client_bound"); k.Result != ResultMiss || !strings.Contains(k.Why, "pacer lag p99 after the start 40 ms") {
+		t.Errorf("%+v", k)
+	}
+}
+
 // Each run of a merged tape has a client of its own.
 func TestReadInTimeOfParts(t *testing.T) {
 	of := func(part, reads, ns int64) tape.ClientSample {

@@ -225,8 +225,8 @@ func (c *Client) Do(ctx context.Context, method, rawURL string, header http.Head
 }
 
 // DoOwn is Do for a caller whose ctx is that of this request alone, so that no other
-// need be made of it. It calls cancel, which ends ctx, when it fails, and when the body
-// was read to its end or is closed.
+// need be made of it. It calls cancel, which ends ctx, when the body was read to its end
+// or is closed; the caller does where there is none.
 func (c *Client) DoOwn(ctx context.Context, cancel context.CancelCauseFunc, method, rawURL string, header http.Header, body []byte, tr *Trace) (*Response, error) {
 	*tr = newTrace()
 	target, err := c.parse(rawURL)

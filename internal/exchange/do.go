@@ -206,7 +206,9 @@ func (x *flight) record(req *tape.Request, p *Prepared, tr *client.Trace, v verd
 	case tr.Remote != "":
 		req.Conn = &tape.Conn{Remote: tr.Remote} // what was tried
 	}
-	req.TConn, req.TWroteFirst, req.TWrote, req.THeaders = stamp(tr.GotConn), stamp(tr.WroteFirst), stamp(tr.Wrote), stamp(tr.Headers)
+	// An answer may be complete before the write returns that carried the request's end.
+	wrote := min(tr.Wrote, v.end)
+	req.TConn, req.TWroteFirst, req.TWrote, req.THeaders = stamp(tr.GotConn), stamp(tr.WroteFirst), stamp(wrote), stamp(tr.Headers)
 	req.TFirstEvent, req.TFirstToken, req.TFirstVisible, req.TLastToken = stamp(x.first), stamp(x.firstToken), stamp(x.firstVisible), stamp(x.lastToken)
 	req.TEnd = tape.Some(v.end)
 	req.Events = x.log.events()

@@ -155,6 +155,9 @@ type Prepared struct {
 	choices int    // asked for; more than a decoder tells apart count as so many
 }
 
+// Size is how many bytes p keeps.
+func (p *Prepared) Size() int64 { return int64(len(p.Body) + len(p.prompt)) }
+
 // Prepare encodes the body of an item. Its error names the field that cannot be
 // sent.
 func (e *Exchanger) Prepare(item workload.Item) (*Prepared, error) {

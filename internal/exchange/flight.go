@@ -17,10 +17,6 @@ import (
 // readBuffer is what one read of a compressed body may bring.
 const readBuffer = 8 << 10
 
-// smallRoom is what one read may bring where streams are so many that memory counts:
-// some events.
-const smallRoom = 1 << 10
-
 // A message quotes the first 200 bytes of a body; more are kept, so that a
 // secret is masked before it is cut.
 const (
@@ -116,10 +112,7 @@ type callText struct {
 func newFlight(e *Exchanger) *flight {
 	room := readBuffer
 	if e.cfg.Client != nil {
-		room = e.cfg.Client.ReadBuffer() // one read never brings more
-	}
-	if room < readBuffer { // of thousands of streams; what has no room is read in two steps
-		room = smallRoom
+		room = e.cfg.Client.ReadBuffer() // one read never brings more, and is to be taken whole
 	}
 	return &flight{
 		e: e, buf: make([]byte, recentRoom+room),

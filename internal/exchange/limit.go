@@ -112,17 +112,18 @@ func (w *watch) due(now int64) (wait int64, why error) {
 	wait = never
 	for _, b := range bounds {
 		left := b.from + int64(b.of) - now
-		switch {
-		case b.of <= 0, b.name == LimitFirstToken && w.spoke.Load():
+		if b.of <= 0 || left >= wait || b.name == LimitFirstToken && w.spoke.Load() {
+			continue
+		}
+		switch wait, why = left, nil; { // the first one to be due
 		case left > 0:
-			wait = min(wait, left)
 		case b.name == AbandonAfter:
-			return 0, &abandonError{AbandonAfter, "load.abandon: closed " + b.of.String() + " after the release"}
+			why = &abandonError{AbandonAfter, "load.abandon: closed " + b.of.String() + " after the release"}
 		default:
-			return 0, &limitError{b.name, b.of, time.Duration(now - w.start)}
+			why = &limitError{b.name, b.of, time.Duration(now - w.start)}
 		}
 	}
-	return wait, nil
+	return wait, why
 }
 
 // look is what the timer does.

@@ -52,7 +52,7 @@ func (a *known) keep(row plan.Row, j *job, counted bool) {
 	if a == nil || !counted {
 		return
 	}
-	size := int64(len(j.ready.Body)) + besideBody
+	size := j.ready.Size() + besideBody
 	if size > a.left {
 		return
 	}
