@@ -190,7 +190,7 @@ func naive(body string) []got {
 
 func FuzzSSE(f *testing.F) {
 	for _, s := range []string{
-		"data: a\r\n\r\ndata: b\r\rdata: c\n\n", "\xEF\xBB\xBFdata:a\n\n", ":x\n\nevent: error\ndata: {}\n\n", "data\n\ndata:\r\r\n\ndata:\n", "\r\n\r\rdata:  x\ndata: y\r\n\n",
+		"data: a\r\n\r\ndata: b\r\rdata: c\n\n", "\xEF\xBB\xBFdata:a\n\n", "\n\xEF\xBB\xBFdata:a\n\n", ":x\n\nevent: error\ndata: {}\n\n", "data\n\ndata:\r\r\n\ndata:\n", "\r\n\r\rdata:  x\ndata: y\r\n\n",
 	} {
 		f.Add(s, uint64(1))
 	}
@@ -221,6 +221,10 @@ func FuzzSSE(f *testing.F) {
 // standard does not), so empty ones are left to naive.
 func second(t *testing.T, body string, want []got) {
 	t.Helper()
+	const bom = "\xEF\xBB\xBF"
+	if strings.Contains(strings.TrimPrefix(body, bom), bom) {
+		return // it takes one off behind blank lines, too, where to the standard it is part of a name
+	}
 	var theirs []got
 	for ev, err := range gosse.Read(strings.NewReader(body), &gosse.ReadConfig{MaxEventSize: Max}) {
 		if err != nil {
