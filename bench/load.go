@@ -38,7 +38,7 @@ type sent struct {
 	Tape       int64    `json:"tape,omitempty"`        // bytes
 	Verdict    string   `json:"verdict,omitempty"`     // result of client_bound: pass, miss, not_observed
 	Why        string   `json:"why,omitempty"`
-	// ClientWait is its p99 in ms, by the kernel\'s stamps; nil: not observed.
+	// ClientWait is its p99 in ms, by the kernel's stamps; nil: not observed.
 	ClientWait *float64 `json:"client_wait_p99_ms,omitempty"`
 }
 

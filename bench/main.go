@@ -32,18 +32,19 @@ func main() {
 
 // report is the whole of a run of the suite, as it stands in JSON.
 type report struct {
-	At      string       `json:"at"`
-	Go      string       `json:"go"`
-	Host    tape.Host    `json:"host"`        // as it was at the start
-	Speed   doctor.Speed `json:"speed"`       // right after that
-	Others  float64      `json:"other_cores"` // busy with other work meanwhile
-	LoadEnd []float64    `json:"load_end"`
-	Source  *tape.Source `json:"source"`
-	Short   bool         `json:"short"`
-	Tables  []table      `json:"tables"`
-	Goals   []goal       `json:"goals"`
-	Failed  []string     `json:"failed,omitempty"` // cases that could not be measured, and why
-	Runs    []keptRun    `json:"runs"`
+	At    string       `json:"at"`
+	Go    string       `json:"go"`
+	Host  tape.Host    `json:"host"`  // as it was at the start
+	Speed doctor.Speed `json:"speed"` // right after that
+	// Others are cores busy with other work meanwhile; null: not observed.
+	Others  tape.Opt[float64] `json:"other_cores"`
+	LoadEnd []float64         `json:"load_end"`
+	Source  *tape.Source      `json:"source"`
+	Short   bool              `json:"short"`
+	Tables  []table           `json:"tables"`
+	Goals   []goal            `json:"goals"`
+	Failed  []string          `json:"failed,omitempty"` // cases that could not be measured, and why
+	Runs    []keptRun         `json:"runs"`
 }
 
 // settings are what the command line says.
@@ -147,23 +148,21 @@ func command(args []string, stdout, stderr io.Writer) int {
 
 // look finds how fast the machine is, and what else it does.
 func (r *report) look(clk *clock.Clock) (err error) {
-	before, cpu, begin := doctor.Count("/"), processCPU(), clk.Now()
+	at := doctor.Readings{Host: r.Host, Before: doctor.Count("/")}
+	cpu, begin := processCPU(), clk.Now()
 	if r.Speed, err = doctor.Full(context.Background(), clk, 3*time.Second); err != nil {
 		return err
 	}
-	took := float64(clk.Now() - begin)
-	if after := doctor.Count("/"); before.Busy.OK && after.Busy.OK {
-		r.Others = max(0, (after.Busy.V-before.Busy.V)*1e7/took-float64(processCPU()-cpu)/took)
-	}
+	at.After, at.Took = doctor.Count("/"), time.Duration(clk.Now()-begin)
+	at.CPU = float64(processCPU()-cpu) / float64(at.Took)
+	r.Others = at.OtherCores()
 	return nil
 }
 
-// manyOthers are cores busy with other work beside which no figure is the client's alone.
-const manyOthers = 0.25
-
+// printOthers warns where no figure is the client's alone.
 func (r report) printOthers(w io.Writer) {
-	if r.Others > manyOthers {
-		fmt.Fprintf(w, "  BUSY: %.1f of %d cores had other work before the first case; what stands here is that work's, too, ratios not left out\n", r.Others, r.Host.Logical)
+	if doctor.Crowded(r.Others, r.Host.CPUs) {
+		fmt.Fprintf(w, "  BUSY: %.1f of %d cores had other work before the first case; what stands here is that work's, too, ratios not left out\n", r.Others.V, r.Host.CPUs)
 	}
 }
 
@@ -195,7 +194,11 @@ func (r report) printMachine(w io.Writer) {
 	}
 	fmt.Fprintf(w, "machine: %s, %d processors%s, %d MiB\n", h.CPUModel, h.Logical, virtual, h.Memory>>20)
 	fmt.Fprintf(w, "  %s, kernel %s, clock source %s, governor %s, %d descriptors\n", r.Go, h.Kernel, h.ClockSource, governor, h.NoFile)
-	fmt.Fprintf(w, "  load averages at the start %v, %.2f cores busy with other work\n  %s\n", h.Load, r.Others, r.Speed)
+	others := "other work not observed"
+	if r.Others.OK {
+		others = fmt.Sprintf("%.2f cores busy with other work", r.Others.V)
+	}
+	fmt.Fprintf(w, "  load averages at the start %v, %s\n  %s\n", h.Load, others, r.Speed)
 	r.printOthers(w)
 	if s := r.Source; s != nil && s.Commit != "" {
 		changed := ""

@@ -203,6 +203,12 @@ func (r Readings) OtherCores() tape.Opt[float64] {
 	return tape.Some(max((b.V-a.V)/100/r.Took.Seconds()-r.CPU, 0))
 }
 
+// Crowded reports whether so many cores busy with other work, of so many that a process
+// may use, are more than a measurement should stand beside; what was not observed is none.
+func Crowded(busy tape.Opt[float64], cpus int) bool {
+	return busy.OK && busy.V > othersShare*float64(cpus)
+}
+
 func others(r Readings) Item {
 	how := fmt.Sprintf("/proc/stat less doctor's own processor time, over the %s of this look", round(r.Took))
 	busy := r.OtherCores()
@@ -212,7 +218,7 @@ func others(r Readings) Item {
 	cores := busy.V
 	limit := othersShare * float64(r.Host.CPUs)
 	i := Item{Name: "other_load", Value: fmt.Sprintf("%.2f cores are busy with other work, of %d", cores, r.Host.CPUs), Limit: fmt.Sprintf("%.2g cores", limit), How: how}
-	return i.number(cores, "cores").judge(cores <= limit, Note, "end it, or move the load to a machine of its own: what is measured here is measured beside it")
+	return i.number(cores, "cores").judge(!Crowded(busy, r.Host.CPUs), Note, "end it, or move the load to a machine of its own: what is measured here is measured beside it")
 }
 
 func descriptors(m resource.Machine) Item {

@@ -40,7 +40,7 @@ const lasts = 7 * 24 * time.Hour
 // Sound reports whether the look was a full one, and was not seen to be beside more other
 // work than the item other_load allows.
 func (k *Kept) Sound() bool {
-	return k.Look == LookFull && !(k.Busy.OK && k.Busy.V > othersShare*float64(k.Host.CPUs))
+	return k.Look == LookFull && !Crowded(k.Busy, k.Host.CPUs)
 }
 
 // Wins reports whether k replaces what was kept before, nil for nothing: it does, unless it

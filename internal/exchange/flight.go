@@ -128,6 +128,9 @@ func (x *flight) reset() {
 	x.whole.Reset()
 	x.dec.Reset()
 	x.log.reset()
+	for i := range x.texts {
+		x.texts[i].reset()
+	}
 	*x = flight{
 		e: x.e, buf: x.buf, event: x.event, whole: x.whole, dec: x.dec,
 		marks: x.marks[:0], head: x.head[:0], from: -1,
@@ -177,21 +180,26 @@ func (x *flight) take(p dialect.Piece) {
 // buffer of an earlier attempt serve again.
 func (x *flight) choose(index int32) int {
 	at := len(x.texts)
-	if at == cap(x.texts) {
-		x.texts = append(x.texts, choiceText{})
-	} else {
+	if at < cap(x.texts) {
 		x.texts = x.texts[:at+1]
+	} else {
+		x.texts = append(x.texts, choiceText{})
 	}
 	t := &x.texts[at]
 	if t.sum == nil {
-		t.sum = sha256.New()
+		t.sum, t.late = sha256.New(), make([]byte, 0, lateRoom)
 	}
-	if t.late == nil || cap(t.late) > keepLate {
+	t.index = index
+	return at
+}
+
+// reset drops all of a text but its hash and buffer.
+func (t *choiceText) reset() {
+	if cap(t.late) > keepLate {
 		t.late = make([]byte, 0, lateRoom)
 	}
 	t.sum.Reset()
-	*t = choiceText{index: index, sum: t.sum, late: t.late[:0]}
-	return at
+	*t = choiceText{sum: t.sum, late: t.late[:0]}
 }
 
 // lateBytes is how much text is hashed at a time: a piece is a few bytes, and what a

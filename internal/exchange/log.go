@@ -71,9 +71,10 @@ func (l *eventLog) events() tape.Events {
 
 // reset empties the log, and keeps what memory an ordinary next one will want.
 func (l *eventLog) reset() {
-	l.kinds.Reset()
-	*l = eventLog{blocks: l.blocks, kinds: l.kinds, tok: l.tok[:0], choice: l.choice[:0]}
 	if len(l.blocks) > keepBlocks {
 		*l = eventLog{}
+		return
 	}
+	l.kinds.Reset()
+	l.n, l.tok, l.choice = 0, l.tok[:0], l.choice[:0]
 }
